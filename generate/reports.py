@@ -1,46 +1,79 @@
-"""The stub of the reports, and the table of the reports in the documentation."""
+"""Generates the class of the reports, and the table of the reports in the documentation."""
 
 from __future__ import annotations
 
-from comptroller.analysis.parameters import COMMON_PARAMETERS, Parameter
-from comptroller.analysis.registry import REPORTS
+from collections.abc import Iterable
 
-_STUB = """# Written by `make generate` from the registry of reports.
+from comptroller.analysis.parameters import COMMON_PARAMETERS, Parameter
+from comptroller.analysis.registry import REPORTS, Definition
+from writing import docstring, module
+
+_NOTE = "# Generated from the registry of reports by `make generate`; change the files of `sql`."
+_IMPORTS = """
 from collections.abc import Sequence
-from typing import TypedDict, Unpack
 
 from comptroller.analysis.engines import Engine
 from comptroller.analysis.parameters import Since
+from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from comptroller.analysis.running import Runner
-
-class Bounds(TypedDict, total=False):
-    since: Since
-    until: Since
-    engine: str | Engine | None
-
-class Reports(Runner):
 """
+_MEANING = (
+    "All methods accept `since` (inclusive) and `until` (exclusive), which bound ``created_at``, "
+    "and `engine`: duckdb, spark, or an engine object. All engines return equal results. Reports "
+    "on an unchanged store share the tables that were read. Each table is a consistent snapshot; "
+    "the tables of one report may be read at slightly different times."
+)
+_ERRORS = (
+    (
+        "InvalidRequest",
+        "a key or the engine is unknown, a value is invalid, or `until` is before `since`",
+    ),
+    ("MissingExtra", "a module of the engine is not installed"),
+)
 
 
-def stub() -> str:
-    """Returns the stub of `analysis.reports`, for type checkers and editors."""
-    methods = []
-    for definition in REPORTS.values():
-        own = [
-            _written(*each) for each in definition.takes.items() if each[0] not in COMMON_PARAMETERS
-        ]
-        taken = "".join(f"        {each},\n" for each in ["self", *own, "**bounds: Unpack[Bounds]"])
-        methods.append(
-            f"    def {definition.name}(\n{taken}    ) -> Report:\n"
-            f'        """{definition.question}"""\n'
-        )
-    return _STUB + "\n".join(methods)
+def reports_module() -> str:
+    """Returns the module `analysis.reports`."""
+    what = "Reports on the records of a service. A method runs a report and returns its result."
+    lines = ["class Reports(Runner):", docstring(4, what, _MEANING, errors=_ERRORS)]
+    docs = ("The class of `svc.reports`, with a method for each report of the registry.", "")
+    methods = (_method(definition) for definition in REPORTS.values())
+    return module(docs, _IMPORTS, "\n".join([*lines, *methods]), note=_NOTE)
 
 
-def _written(name: str, parameter: Parameter) -> str:
+def _method(definition: Definition) -> str:
+    takes = [f"{name}: {_type(each)}" for name, each in definition.takes.items()]
+    own = len(takes) - len(COMMON_PARAMETERS)
+    parameters = ", ".join(["self", *takes[:own], "*", *takes[own:]])
+    bounds = _members(COMMON_PARAMETERS)
+    given = ", ".join([*_members(list(definition.takes)[:own]), "**bounds"])
+    return (
+        f"    def {definition.name}({parameters}) -> Report:\n{_docstring(definition)}\n"
+        f"        bounds = {{{', '.join(bounds)}}}\n"
+        f'        return self.run(REPORTS["{definition.name}"], {{{given}}})\n'
+    )
+
+
+def _type(parameter: Parameter) -> str:
     default = "" if parameter.is_required else f" = {parameter.default!r}"
-    return f"{name}: {parameter.annotation}" + default.replace("'", '"')
+    return f"{parameter.annotation}{default}"
+
+
+def _members(names: Iterable[str]) -> list[str]:
+    return [f'"{name}": {name}' for name in names]
+
+
+def _docstring(definition: Definition) -> str:
+    arguments = [(name, each.description) for name, each in definition.takes.items()]
+    columns = [
+        (name, f"{column.meaning} ({column.unit})") for name, column in definition.columns.items()
+    ]
+    if definition.by is not None:
+        more = ("asset",) if definition.has_amounts else definition.keys
+        keys = ("the keys of `by`; a period is its start in UTC", *more)
+        columns.insert(0, ("keys", ", ".join(keys)))
+    return docstring(8, definition.question, definition.formula, arguments, columns=columns)
 
 
 def table() -> str:

@@ -18,9 +18,9 @@ _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGE = "--config=lint.isort.known-first-party=['comptroller']"
 
 
-def module(docs: tuple[str, str], *parts: str) -> str:
+def module(docs: tuple[str, str], *parts: str, note: str = NOTE) -> str:
     """Returns a module formatted by ruff; `docs` has the parts of its docstring."""
-    head = [docstring(0, *docs), NOTE, "from __future__ import annotations"]
+    head = [docstring(0, *docs), note, "from __future__ import annotations"]
     text = "\n\n".join([*head, *parts])
     for command in ([*_TIDY, _PACKAGE], ["format", "--quiet"]):
         ruff = [sys.executable, "-m", "ruff", *command, "--stdin-filename=x.py", "-"]
@@ -46,10 +46,11 @@ def docstring(
     more: str = "",
     arguments: Iterable[tuple[str, str]] = (),
     errors: Iterable[tuple[str, str]] = (),
+    columns: Iterable[tuple[str, str]] = (),
 ) -> str:
-    """Returns a docstring: a paragraph, more sentences, sections of arguments and errors."""
+    """Returns a docstring: a paragraph, more sentences, sections of arguments, columns, errors."""
     parts = ['"""' + _wrapped(paragraph, indent + 3).lstrip(), _wrapped(more, indent)]
-    for title, entries in (("Args", arguments), ("Raises", errors)):
+    for title, entries in (("Args", arguments), ("Columns", columns), ("Raises", errors)):
         lines = [_entry(name, text, indent + 4) for name, text in entries]
         parts.append("\n".join([" " * indent + title + ":", *lines]) if lines else "")
     text = "\n\n".join(filter(None, parts))

@@ -147,7 +147,7 @@ def test_the_drawn_values_sum_to_the_rows(reports: dict[str, Report]) -> None:
         bars = [bar for bar in drawn("failures", "what") if bar["what"] == what]
         assert sum(bar["claims"] for bar in bars) == rows("failures")[measure].sum() > 0
     flow = rows("orchestration_flow")
-    cells = {(cell["row"], cell["column"]): cell for cell in drawn("orchestration_flow", "text")}
+    cells = {(cell["row"], cell["column"]): cell for cell in drawn("orchestration_flow", "value")}
     assert sum(cell["value"] for cell in cells.values()) == flow["orchestrations"].sum() > 0
     controls = rows("restrictions")
     standing = sum(each["active"] for each in drawn("restrictions", "active"))

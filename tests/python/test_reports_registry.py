@@ -1,4 +1,4 @@
-"""The registry: generated files are up to date, and the SQL is portable."""
+"""The registry: methods and documentation follow from it, and the SQL is portable."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from report_stores import NAMES
 from sqlglot import exp
 
 ROOT = Path(__file__).parents[2]
-GENERATE = runpy.run_path(str(ROOT / "generate" / "reports.py"))
 FILES = sorted(path.relative_to(SQL).with_suffix("").as_posix() for path in SQL.rglob("*.sql"))
 #: What DuckDB, Spark and PostgreSQL answer alike as sqlglot translates it. Others, such as
 #: percentile_disc, GROUP BY ALL, ANTI JOIN, EXCLUDE, arg_max, epoch_us and ASOF, are translated
@@ -112,22 +111,17 @@ def test_a_method_has_the_signature_and_docstring_of_its_entry(name: str) -> Non
     definition = REPORTS[name]
     method = getattr(Reports, name)
     taken = list(inspect.signature(method).parameters)
-    assert taken[0] == "self"
-    assert ("by" in taken) == (definition.by is not None)
-    assert set(definition.takes) <= set(taken)
+    assert taken == ["self", *definition.takes]
     docstring = inspect.getdoc(method) or ""
     for word in (definition.question, *definition.columns, *definition.takes):
         assert word in docstring
 
 
-def test_the_stub_matches_the_registry() -> None:
-    written = Path(assemble.__file__).with_name("reports.pyi").read_text(encoding="utf-8")
-    assert written == GENERATE["stub"](), "run make generate"
-
-
-def test_the_documentation_has_the_table_of_reports() -> None:
+def test_the_documentation_has_the_table_of_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "generate")
+    table = runpy.run_path(str(ROOT / "generate" / "reports.py"))["table"]
     page = (ROOT / "docs" / "how-to" / "analyse.md").read_text(encoding="utf-8")
-    assert GENERATE["table"]() in page
+    assert table() in page
     for key in CLAIM_KEYS:
         assert f"`{key}`" in page
 

@@ -46,14 +46,13 @@ _AGGREGATES = {
 # fits a decimal(38, 18). A sum is NULL if it does not fit, or if an amount is NULL.
 _WHOLE = "CASE WHEN ({x}) < 0 THEN -floor(-({x})) ELSE floor({x}) END"
 _UNITS, _FRACTIONS = f"sum({_WHOLE})", f"sum(({{x}}) - {_WHOLE})"
-_EXACT = """
-TRY_CAST({sign}{units} + floor({sign}{fractions}) AS DECIMAL(20, 0))::DECIMAL(38, 18)
-+ ({sign}{fractions} - floor({sign}{fractions}))
-"""
 _POSITIVE, _NEGATIVE = (
-    _EXACT.format(sign=sign, units=_UNITS, fractions=_FRACTIONS) for sign in ("", "-")
+    f"TRY_CAST({sign}{_UNITS} + floor({sign}{_FRACTIONS}) AS DECIMAL(20, 0))::DECIMAL(38, 18)"
+    f" + ({sign}{_FRACTIONS} - floor({sign}{_FRACTIONS}))"
+    for sign in ("", "-")
 )
 _WIDE = {
+    **_AGGREGATES,
     "total": f"""
         CASE
           WHEN count({{x}}) < count(*) THEN NULL
@@ -64,6 +63,13 @@ _WIDE = {
     "approximate_total": f"""
         CASE WHEN count({{x}}) = count(*) THEN {_UNITS}::DOUBLE + {_FRACTIONS}::DOUBLE END
     """,
+}
+#: The names of the files of `sql/tables`.
+_SHARED = frozenset(path.name.removesuffix(".sql") for path in (SQL / "tables").iterdir())
+_PARAMETER_TYPES = {
+    name: PARAMETER_TYPES[each.kind].sql
+    for definition in REPORTS.values()
+    for name, each in definition.takes.items()
 }
 
 
@@ -113,21 +119,13 @@ def assemble(
     whole = _declared(tree, types)
     whole.set("with_", exp.With(expressions=[*ctes, *whole.ctes]))
     _expand_keys(whole, keys)
-    _expand_aggregates(whole, is_wide)
+    _expand_aggregates(whole, _WIDE if is_wide else _AGGREGATES)
     # sqlglot's qualify() would also run other steps, which have no effect here.
     whole = qualify_columns(qualify_tables(whole, dialect=DuckDB), _schema())
     pushdown_projections(whole)
     _drop_unread_joins(whole)
     eliminate_ctes(whole)
     return Statement(whole, _reads(whole))
-
-
-@cache
-def _bound(file: str, absent: frozenset[str]) -> exp.Query:
-    """Returns the tree of a file with its parameters bound; callers copy it."""
-    tree = parse(file)
-    _bind(tree, absent)
-    return tree
 
 
 def parse(file: str) -> exp.Query:
@@ -140,17 +138,24 @@ def parse(file: str) -> exp.Query:
 
 
 @cache
-def _shared() -> frozenset[str]:
-    return frozenset(path.name.removesuffix(".sql") for path in (SQL / "tables").iterdir())
+def _bound(file: str, absent: frozenset[str]) -> exp.Query:
+    """Returns the tree of a file, which callers copy, with its parameters cast to their types.
 
-
-@cache
-def _parameter_types() -> Mapping[str, str]:
-    return {
-        name: PARAMETER_TYPES[each.kind].sql
-        for definition in REPORTS.values()
-        for name, each in definition.takes.items()
-    }
+    Absent parameters become NULL, and lose their conditions.
+    """
+    tree = parse(file)
+    for test in list(tree.find_all(exp.Is)):
+        if isinstance(test.this, exp.Placeholder):
+            test.replace(exp.convert(test.this.name in absent))
+    for place in list(tree.find_all(exp.Placeholder)):
+        value = exp.null() if place.name in absent else place.copy()
+        place.replace(exp.cast(value, _PARAMETER_TYPES[place.name], dialect=DuckDB))
+    for where in list(tree.find_all(exp.Where)):
+        if where.find(exp.Boolean):
+            where.set("this", simplify(where.this))
+            if where.this == exp.true():
+                where.pop()
+    return tree
 
 
 @cache
@@ -167,7 +172,7 @@ def _ctes(query: exp.Query, absent: frozenset[str], known: set[str]) -> Iterator
     for part in (*own, query):
         for table in part.find_all(exp.Table):
             name = table.name
-            if not table.db and name in _shared() - known:
+            if not table.db and name in _SHARED - known:
                 known.add(name)
                 shared = _bound(f"tables/{name}", absent).copy()
                 yield from _ctes(shared, absent, known)
@@ -210,42 +215,21 @@ def identifier(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=name == "group")
 
 
-def _expand_aggregates(tree: exp.Query, is_wide: bool) -> None:
+def _expand_aggregates(tree: exp.Query, aggregates: Mapping[str, str]) -> None:
     """Replaces ``total``, ``approximate_total`` and ``ranks`` by aggregates of DuckDB."""
-    aggregates = {**_AGGREGATES, **_WIDE} if is_wide else _AGGREGATES
     for call in list(tree.find_all(exp.Anonymous)):
         (argument,) = call.expressions
         text = aggregates[call.name].format(x=argument.sql(DuckDB))
-        aggregate = parse_one(text, read=DuckDB)
-        window = call.parent
-        if isinstance(window, exp.Window):
-            window.replace(aggregate.transform(_over, window))
-        else:
+        aggregate, window = parse_one(text, read=DuckDB), call.parent
+        if not isinstance(window, exp.Window):
             call.replace(aggregate)
-
-
-def _over(node: exp.Expr, window: exp.Window) -> exp.Expr:
-    """Returns the node, over the window if it is an aggregate."""
-    if not isinstance(node, exp.AggFunc):
-        return node
-    over = window.copy()
-    over.set("this", node)
-    return over
-
-
-def _bind(tree: exp.Query, absent: frozenset[str]) -> None:
-    """Casts parameters to their types; absent ones become NULL and lose their conditions."""
-    for test in list(tree.find_all(exp.Is)):
-        if isinstance(test.this, exp.Placeholder):
-            test.replace(exp.convert(test.this.name in absent))
-    for place in list(tree.find_all(exp.Placeholder)):
-        value = exp.null() if place.name in absent else place.copy()
-        place.replace(exp.cast(value, _parameter_types()[place.name], dialect=DuckDB))
-    for where in list(tree.find_all(exp.Where)):
-        if where.find(exp.Boolean):
-            where.set("this", simplify(where.this))
-            if where.this == exp.true():
-                where.pop()
+            continue
+        holder = exp.Paren(this=aggregate)  # because only a node with a parent can be replaced
+        for part in list(holder.find_all(exp.AggFunc)):
+            over = window.copy()
+            part.replace(over)
+            over.set("this", part)
+        window.replace(holder.this)
 
 
 def _declared(tree: exp.Query, types: Mapping[str, str]) -> exp.Query:
@@ -253,8 +237,7 @@ def _declared(tree: exp.Query, types: Mapping[str, str]) -> exp.Query:
 
     It orders by the columns before the casts, because enumerations are sorted faster than texts.
     """
-    order = tree.args.get("order")
-    tree.set("order", None)
+    order = tree.args.pop("order", None)
     for column in order.find_all(exp.Column) if order is not None else ():
         column.set("table", exp.to_identifier("answer"))
     casts = [
@@ -279,10 +262,10 @@ def _drop_unread_joins(tree: exp.Query) -> None:
 
 
 def _reads(tree: exp.Query) -> Mapping[str, frozenset[str]]:
-    reads: dict[str, set[str]] = {}
+    reads: dict[str, frozenset[str]] = {}
     for scope in traverse_scope(tree):
         for name, source in scope.sources.items():
             if isinstance(source, exp.Table) and source.db == STORE:
-                columns = reads.setdefault(source.name, set())
-                columns.update(column.name for column in scope.source_columns(name))
-    return {table: frozenset(columns) for table, columns in reads.items()}
+                columns = {column.name for column in scope.source_columns(name)}
+                reads[source.name] = reads.get(source.name, frozenset()) | columns
+    return reads

@@ -9,17 +9,14 @@ from __future__ import annotations
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from comptroller.analysis.formatting import overview_section, report_section
 from comptroller.analysis.overview import Overview
 from comptroller.analysis.report import Report
 from comptroller.display.html import html, source
-
-if TYPE_CHECKING:
-    from comptroller.analysis.plots import Drawing
 
 #: The maximum number of rows of a report in a document; a note counts the others.
 SHOWN_ROWS = 40
@@ -29,36 +26,33 @@ def document(parts: Iterable[Report | Overview], title: str) -> str:
     """Returns one HTML page of several reports, with a link to each.
 
     The page is light or dark like the reader's system, and prints each report on its own pages. A
-    thread draws a picture while the next of `parts` is computed.
+    thread draws a report while the next of `parts` is computed.
 
     Raises MissingExtra if altair or vl-convert is not installed.
     """
     from comptroller.analysis import plots
 
-    sections: list[dict[str, Any]] = []
-    drawn: list[tuple[Report, Future[Drawing | None]]] = []
-    places: list[str] = []
-    times: Counter[str] = Counter()
+    def section(part: Report | Overview) -> dict[str, Any]:
+        if isinstance(part, Overview):
+            return overview_section(part)
+        return report_section(part, SHOWN_ROWS, plots.draw_svg(part))
+
     with ThreadPoolExecutor(1) as pool:
         pool.submit(plots.warm)  # while the store is read, which takes as long
-        for part in parts:
-            if isinstance(part, Overview):
-                sections.append(overview_section(part))
-                continue
-            times[part.name] += 1
-            number = times[part.name]
-            places.append(part.name if number == 1 else f"{part.name}-{number}")
-            drawn.append((part, pool.submit(plots.draw_svg, part)))
-        for (report, drawing), place in zip(drawn, places, strict=True):
-            section = report_section(report, SHOWN_ROWS, drawing.result())
-            sections.append({**section, "place": place})
+        drawn = [pool.submit(section, part) for part in parts]
+    sections = [each.result() for each in drawn]
+    times: Counter[str] = Counter()
+    for each in sections:
+        times[each["place"]] += 1
+        if times[each["place"]] > 1:
+            each["place"] += f"-{times[each['place']]}"
     style, script = source("report.css") + source("page.css"), source("page.js")
     allowed = f"style-src {_hash(style)}; script-src {_hash(script)}"
     return html(
         "page.html",
         title=title,
         sections=sections,
-        places=places,
+        places=[each["place"] for each in sections],
         style=style,
         script=script,
         policy=f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}",

@@ -52,11 +52,10 @@ def _table(frame: polars.DataFrame, left: int = 0) -> dict[str, Any]:
 def columns_of(frame: polars.DataFrame) -> list[TableColumn]:
     """Returns the columns of a frame as text for people."""
     columns = []
-    for name, type in frame.schema.items():
-        values = frame[name].to_list()
-        known = iter(_texts(name, [value for value in values if value is not None]))
-        texts = [None if value is None else next(known) for value in values]
-        columns.append(TableColumn(name, texts, type.is_numeric()))
+    for column in frame:
+        known = iter(_texts(column.name, column.drop_nulls().to_list()))
+        texts = [next(known) if is_known else None for is_known in column.is_not_null()]
+        columns.append(TableColumn(column.name, texts, column.dtype.is_numeric()))
     return columns
 
 
@@ -86,13 +85,22 @@ def _number(number: float) -> str:
 def csv_of(frame: polars.DataFrame) -> str:
     """Returns all rows as CSV, with the exact values that `comptroller query` writes."""
     rows = chain([frame.columns], frame.iter_rows())
-    return csv_lines([_exact(value) for value in row] for row in rows)
+    are_free = [str(type) == "String" for type in frame.dtypes]
+    return csv_lines(([_exact(value) for value in row] for row in rows), are_free)
 
 
-def csv_lines(rows: Iterable[Sequence[str | None]]) -> str:
-    """Returns rows of cells as CSV; None is an empty cell."""
+def csv_lines(rows: Iterable[Sequence[str | None]], are_free: Sequence[bool]) -> str:
+    """Returns rows of cells as CSV; None is an empty cell.
+
+    In the free columns, an apostrophe precedes text that a spreadsheet could run as a formula.
+    """
     written = io.StringIO(newline="")
-    csv.writer(written).writerows(rows)
+    lines = csv.writer(written)
+    for row in rows:
+        cells = zip(row, are_free, strict=True)
+        lines.writerow(
+            f"'{text}" if free and text and _FORMULA.match(text) else text for text, free in cells
+        )
     return written.getvalue()
 
 
@@ -104,11 +112,4 @@ def _exact(value: Any) -> str:
     if isinstance(value, datetime):
         text = value.replace(tzinfo=None).isoformat()
         return f"{text.rstrip('0') if value.microsecond else text}Z"
-    if isinstance(value, bool):
-        return str(value).lower()
-    return defused(value) if isinstance(value, str) else str(value)
-
-
-def defused(text: str) -> str:
-    """Prefixes a text with an apostrophe if a spreadsheet could run it as a formula."""
-    return f"'{text}" if _FORMULA.match(text) else text
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -90,8 +90,8 @@ _Found = Iterator[tuple[str, dict[str, Any]]]
 def _claims(statuses: pl.DataFrame) -> pl.DataFrame:
     """Returns the totals of all claims as one row."""
     waiting = {
-        name: pl.col("claims").filter(pl.col("status") == status).sum()
-        for name, status in (("submitted", "SUBMITTED"), ("pending", "PENDING"))
+        status.lower(): pl.col("claims").filter(pl.col("status") == status).sum()
+        for status in ("SUBMITTED", "PENDING")
     }
     counted = statuses.select(pl.col("claims", "confirmed", "failed").sum(), **waiting)
     ended = pl.col("confirmed") + pl.col("failed")
@@ -179,13 +179,9 @@ PARTS: Sequence[Part] = (
     Part(REPORTS["anomalies"], {"measure": "amount"}, _days),
 )
 #: Every report without required parameters; claims also by status.
-EVERY: Sequence[Part] = (
-    Part(REPORTS["claims_summary"], {}),
-    Part(REPORTS["claims_summary"], {"by": ("status", "day")}),
-    *(
-        Part(definition, {})
-        for definition in REPORTS.values()
-        if definition is not REPORTS["claims_summary"]
-        and not any(each.is_required for each in definition.parameters.values())
-    ),
-)
+EVERY = [
+    Part(definition, {})
+    for definition in REPORTS.values()
+    if not any(each.is_required for each in definition.parameters.values())
+]
+EVERY.insert(1, Part(REPORTS["claims_summary"], {"by": ("status", "day")}))

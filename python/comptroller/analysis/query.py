@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +11,7 @@ import duckdb
 
 from comptroller import _core, arguments
 from comptroller.analysis import plain
-from comptroller.analysis.formatting import csv_lines, defused
+from comptroller.analysis.formatting import csv_lines
 from comptroller.analysis.registry import ALL_ROWS, TABLES
 from comptroller.bulk.streams import Worker, awaited, interruptible
 from comptroller.errors import InvalidRequest, Unavailable, invalid, unavailable
@@ -78,7 +78,7 @@ class Query:
         names = [column.name for column in self.columns]
         if is_json and len(set(names)) < len(names):
             raise invalid("sql", "two columns have one name, invalid in JSON; rename one with AS")
-        header = b"[" if is_json else _csv_lines([names], [True] * len(names))
+        header = b"[" if is_json else csv_lines([names], [True] * len(names)).encode()
         in_python = os.environ.get("COMPTROLLER_TEXT_IN_PYTHON") == "1"
         parts = self._python_text(is_json) if in_python else self._core_text(is_json)
         before = header
@@ -111,7 +111,7 @@ class Query:
         if not is_json:
             are_free = [plain.is_free(each.type) for each in self.columns]
             for rows in self.rows():
-                yield len(rows), _csv_lines(rows, are_free)
+                yield len(rows), csv_lines(rows, are_free).encode()
             return
         members = (
             f"{plain.literal(name)}, {plain.plain(value, type)}"
@@ -140,14 +140,6 @@ class Query:
     def interrupt(self) -> None:
         """Interrupts a run in another thread."""
         self._connection.interrupt()
-
-
-def _csv_lines(rows: Iterable[Sequence[str | None]], are_free: list[bool]) -> bytes:
-    safe = (
-        [defused(cell) if free and cell else cell for cell, free in zip(row, are_free, strict=True)]
-        for row in rows
-    )
-    return csv_lines(safe).encode()
 
 
 @contextmanager

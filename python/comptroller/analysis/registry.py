@@ -1,8 +1,9 @@
 """The definitions of all reports: their keys, and what the comments of their SQL files declare.
 
-The methods of `svc.reports`, the commands, the stub and the tables of the documentation are
-generated from these definitions. To add a report, add `sql/<name>.sql`, an entry, a function in
-`plots/drawings.py` and a test. The SQL file begins with a comment of this form::
+The methods of `svc.reports`, the commands and the table of the documentation are generated from
+these definitions. To add a report, add `sql/<name>.sql`, an entry, a function in
+`plots/drawings.py` and a test, and run `make generate`. The SQL file begins with a comment of this
+form::
 
     -- TITLE
     -- QUESTION?
@@ -111,11 +112,10 @@ class Definition(NamedTuple):
     @property
     def takes(self) -> Mapping[str, Parameter]:
         """All parameters, including `by`, and the bounds and the engine of every report."""
-        if self.by is None:
-            return {**self.parameters, **COMMON_PARAMETERS}
         meaning = f"the keys to group by, from {', '.join(self.among)}"
         by = Parameter("keys", meaning, self.by, self.among)
-        return {"by": by, **self.parameters, **COMMON_PARAMETERS}
+        own = self.parameters if self.by is None else {"by": by, **self.parameters}
+        return {**own, **COMMON_PARAMETERS}
 
     @property
     def has_amounts(self) -> bool:
@@ -138,42 +138,33 @@ class Comment(NamedTuple):
     """The comment at the beginning of an SQL file: its text, and what the last lines declare."""
 
     text: str
-    parameters: Mapping[str, Parameter]
-    columns: Mapping[str, Column]
+    parameters: dict[str, Parameter]
+    columns: dict[str, Column]
 
 
 def comment_in(text: str, file: str) -> Comment:
     """Reads the comment of an SQL file. Raises ValueError with the file and line of a mistake."""
     lines = takewhile(lambda line: line.startswith("--"), text.splitlines())
     words, _, declared = "\n".join(lines).rpartition("\n--\n")
-    parameters: dict[str, Parameter] = {}
-    columns: dict[str, Column] = {}
+    comment = Comment(words, {}, {})
     for line in declared.splitlines():
         found = _DECLARATION.fullmatch(line)
         sign, name, kind, optional, default, meaning = found.groups("") if found else [""] * 6
-        parameter = _parameter(kind, bool(optional), default, meaning) if sign else None
-        if name in (parameters if sign else columns):
+        if name in (comment.parameters if sign else comment.columns):
             raise ValueError(f"sql/{file}.sql: {line!r} declares a name again")
-        if parameter is not None:
-            parameters[name] = parameter
+        choices = tuple(kind.split(" or "))
+        if sign and len(choices) > 1:
+            comment.parameters[name] = Parameter("choice", meaning, choices[0], choices)
+        elif sign and kind in PARAMETER_TYPES:
+            value = json.loads(default or "null")
+            is_required = not (optional or default)
+            comment.parameters[name] = Parameter(kind, meaning, value, is_required=is_required)
         elif not sign and kind in UNITS and not optional and not default:
-            columns[name] = Column(kind, meaning)
+            comment.columns[name] = Column(kind, meaning)
         else:
             forms = '"-- name (unit): meaning" nor "-- $name (type = default): meaning"'
             raise ValueError(f"sql/{file}.sql: {line!r} is neither {forms}")
-    return Comment(words, parameters, columns)
-
-
-def _parameter(kind: str, is_optional: bool, default: str, meaning: str) -> Parameter | None:
-    """Returns a declared parameter, or None for an unknown type."""
-    if " or " in kind:
-        choices = tuple(kind.split(" or "))
-        return Parameter("choice", meaning, choices[0], choices)
-    if kind not in PARAMETER_TYPES:
-        return None
-    if default:
-        return Parameter(kind, meaning, json.loads(default))
-    return Parameter(kind, meaning, is_required=not is_optional)
+    return comment
 
 
 @cache
@@ -182,41 +173,38 @@ def columns_in(file: str) -> Mapping[str, Column]:
     return comment_in(text_of(file), file).columns
 
 
-def _report(name: str) -> Definition:
-    """Returns the definition that the comment of an SQL file has, without keys."""
+def _report(name: str, **more: Any) -> Definition:
+    """Returns the definition that the comment of an SQL file has, and more members of it."""
     text, parameters, columns = comment_in(text_of(name), name)
     found = _TEXTS.fullmatch(text)
     if found is None:
         raise ValueError(f"sql/{name}.sql: does not begin as the documentation of this module says")
     title, question, empty, formula = found.groups()
     formula = " ".join(line.removeprefix("-- ") for line in formula.splitlines())
-    return Definition(name, title, question, empty, formula, parameters, columns)
+    return Definition(name, title, question, empty, formula, parameters, columns, **more)
 
 
 #: The definitions by name, in the order of the documentation.
 REPORTS: Mapping[str, Definition] = {
     each.name: each
     for each in (
-        _report("claims_summary")._replace(by=("chain", "day")),
-        _report("confirmation_times")._replace(by=("chain",), also="confirmation_distribution"),
+        _report("claims_summary", by=("chain", "day")),
+        _report("confirmation_times", by=("chain",), also="confirmation_distribution"),
         _report("stuck_claims"),
-        _report("failures")._replace(by=("chain",)),
+        _report("failures", by=("chain",)),
         _report("failing_schedules"),
-        _report("restrictions")._replace(
+        _report(
+            "restrictions",
             by=("month",),
             among=("customer", *PERIODS),
             keys=("type", "set_by", "reason_code"),
             has_one_period=True,
         ),
-        _report("group_statement")._replace(keys=("day",), subject="group"),
-        _report("reconciliation")._replace(keys=("group", "month")),
-        _report("cohort")._replace(keys=("month", "age_months")),
-        _report("anomalies")._replace(
-            by=("chain",), among=tuple(key for key in CLAIM_KEYS if key not in PERIODS)
-        ),
-        _report("orchestration_flow")._replace(
-            keys=("source_asset", "destination_asset", "status")
-        ),
-        _report("history")._replace(subject="id", is_lenient=True),
+        _report("group_statement", keys=("day",), subject="group"),
+        _report("reconciliation", keys=("group", "month")),
+        _report("cohort", keys=("month", "age_months")),
+        _report("anomalies", by=("chain",), among=CLAIM_KEYS[: -len(PERIODS)]),
+        _report("orchestration_flow", keys=("source_asset", "destination_asset", "status")),
+        _report("history", subject="id", is_lenient=True),
     )
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from comptroller.analysis.formatting import report_section
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from comptroller.analysis.plots.theme import Picture
 
 
+@dataclass(eq=False, repr=False)
 class Report(ArrowRows):
     """The rows of a report, with its title and formula; shown as a table in notebooks.
 
@@ -33,26 +34,18 @@ class Report(ArrowRows):
         has_gaps: whether amounts of more than 20 digits before the point are null.
     """
 
-    def __init__(
-        self,
-        definition: Definition,
-        keys: tuple[str, ...],
-        frame: polars.DataFrame,
-        given: Mapping[str, Any] = MappingProxyType({}),
-        sql: Callable[[], str] = str,
-        distribution: polars.DataFrame | None = None,
-        has_gaps: bool = False,
-    ) -> None:
-        self.definition = definition
-        self.name = definition.name
-        self.title = definition.title
-        self.formula = definition.formula
-        self.keys = keys
-        self._frame = frame
-        self.given = given
-        self._sql = sql
-        self.distribution = distribution
-        self.has_gaps = has_gaps
+    definition: Definition
+    keys: tuple[str, ...]
+    _frame: polars.DataFrame
+    given: Mapping[str, Any] = field(default_factory=dict)
+    _sql: Callable[[], str] = str
+    distribution: polars.DataFrame | None = None
+    has_gaps: bool = False
+
+    def __post_init__(self) -> None:
+        self.name = self.definition.name
+        self.title = self.definition.title
+        self.formula = self.definition.formula
 
     @property
     def sql(self) -> str:
@@ -158,16 +151,6 @@ def _require_drawing(purpose: str) -> None:
 
 
 #: The arguments that `over` shows, and the word before each.
-_WORDS = {
-    "id": "of",
-    "group": "group",
-    "month": "in",
-    "since": "from",
-    "until": "before",
-    "as_of": "as of",
-    "percentile": "percentile",
-    "tolerance": "tolerance",
-    "band": "band",
-    "measure": "measure",
-    "least": "at least",
-}
+_WORDS = {"id": "of", "group": "group", "month": "in", "since": "from", "until": "before"}
+_WORDS |= {"as_of": "as of", "percentile": "percentile", "tolerance": "tolerance"}
+_WORDS |= {"band": "band", "measure": "measure", "least": "at least"}

@@ -1,18 +1,16 @@
 """The class of `svc.reports`, with a method for each report of the registry."""
 
+# Generated from the registry of reports by `make generate`; change the files of `sql`.
+
 from __future__ import annotations
 
-from collections.abc import Callable
-from inspect import Parameter, Signature
-from textwrap import fill, indent
-from typing import Any
+from collections.abc import Sequence
 
-from comptroller.analysis.parameters import COMMON_PARAMETERS
-from comptroller.analysis.registry import REPORTS, Definition
+from comptroller.analysis.engines import Engine
+from comptroller.analysis.parameters import Since
+from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from comptroller.analysis.running import Runner
-
-_WIDTH = 92
 
 
 class Reports(Runner):
@@ -29,48 +27,402 @@ class Reports(Runner):
         MissingExtra: a module of the engine is not installed.
     """
 
+    def claims_summary(
+        self,
+        by: Sequence[str] = ("chain", "day"),
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str | Engine | None = None,
+    ) -> Report:
+        """How many claims are there, what do they amount to, and how many succeeded?
 
-def _method(definition: Definition) -> Callable[..., Report]:
-    signature = _signature(definition)
+        success_rate = confirmed / (confirmed + failed). claims_share is the share of all claims,
+        amount_share the share of the asset's sum. By address, a claim counts once for each of its
+        addresses, also in the totals of the shares.
 
-    def method(self: Runner, *given: Any, **named: Any) -> Report:
-        _, *own = signature.bind(self, *given, **named).arguments.items()
-        return self.run(definition, dict(own))
+        Args:
+            by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
+                customer, schedule, claim_type, hour, day, week, month.
+            since: only records created at this time or later.
+            until: only records created before this time.
+            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
-    method.__name__ = definition.name
-    method.__qualname__ = f"Reports.{definition.name}"
-    method.__doc__ = _docstring(definition)
-    method.__signature__ = signature  # type: ignore[attr-defined]
-    return method
+        Columns:
+            keys: the keys of `by`; a period is its start in UTC, asset.
+            claims: the number of claims (count).
+            amount: the exact sum of their amounts (amount).
+            claims_share: the share of all claims (share).
+            amount_share: the share of the asset's sum; null if 0 or unknown (share).
+            confirmed: the number of CONFIRMED claims (count).
+            failed: the number of FAILED claims (count).
+            success_rate: confirmed / (confirmed + failed); null if both are 0 (share).
+        """
+        bounds = {"since": since, "until": until, "engine": engine}
+        return self.run(REPORTS["claims_summary"], {"by": by, **bounds})
 
+    def confirmation_times(
+        self,
+        by: Sequence[str] = ("chain",),
+        as_of: Since = None,
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str | Engine | None = None,
+    ) -> Report:
+        """How long do claims take to be confirmed, including claims that still wait?
 
-def _signature(definition: Definition) -> Signature:
-    arguments = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
-    for name, each in definition.takes.items():
-        kind = (
-            Parameter.KEYWORD_ONLY if name in COMMON_PARAMETERS else Parameter.POSITIONAL_OR_KEYWORD
+        Kaplan-Meier: percentile p is the smallest t with S(t) <= 1 - p + 1e-12. Claims that are
+        still SUBMITTED wait until as_of, by default the newest updated_at. A claim confirmed after
+        as_of counts as confirmed. Without waiting claims, a percentile is the nearest rank.
+
+        Args:
+            by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
+                customer, schedule, claim_type, hour, day, week, month.
+            as_of: the end of the waiting times; if None, the newest updated_at.
+            since: only records created at this time or later.
+            until: only records created before this time.
+            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+
+        Columns:
+            keys: the keys of `by`; a period is its start in UTC.
+            confirmed: the number of CONFIRMED claims that have both times (count).
+            waiting: the number of SUBMITTED claims that have a submitted_at (count).
+            p50_seconds: the median; null if never reached (seconds).
+            p90_seconds: the 90th percentile; null if never reached (seconds).
+            p99_seconds: the 99th percentile; null if never reached (seconds).
+        """
+        bounds = {"since": since, "until": until, "engine": engine}
+        return self.run(REPORTS["confirmation_times"], {"by": by, "as_of": as_of, **bounds})
+
+    def stuck_claims(
+        self,
+        as_of: Since = None,
+        percentile: float = 0.99,
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str | Engine | None = None,
+    ) -> Report:
+        """Which claims have waited longer than nearly all confirmed claims of their chain?
+
+        age = as_of - submitted_at; for a claim that is PENDING or has no submitted_at, as_of -
+        created_at. threshold = the percentile, by nearest rank, of confirmed_at - submitted_at of
+        the chain's CONFIRMED claims. By default, as_of is the newest updated_at.
+
+        Args:
+            as_of: the end of the waiting times; if None, the newest updated_at.
+            percentile: the percentile of its chain's confirmed times; above 0, at most 1.
+            since: only records created at this time or later.
+            until: only records created before this time.
+            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+
+        Columns:
+            id: the claim (text).
+            group: its payout group (text).
+            chain: its chain; claims without one are compared with each other (text).
+            status: PENDING or SUBMITTED (text).
+            asset: its asset (text).
+            amount: its amount (amount).
+            age_seconds: its waiting time (seconds).
+            threshold_seconds: the threshold of its chain (seconds).
+        """
+        bounds = {"since": since, "until": until, "engine": engine}
+        return self.run(
+            REPORTS["stuck_claims"], {"as_of": as_of, "percentile": percentile, **bounds}
         )
-        default = Parameter.empty if each.is_required else each.default
-        arguments.append(Parameter(name, kind, default=default, annotation=each.annotation))
-    return Signature(arguments, return_annotation="Report")
 
+    def failures(
+        self,
+        by: Sequence[str] = ("chain",),
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str | Engine | None = None,
+    ) -> Report:
+        """Why did claims fail, and how many failures did a later claim make good?
 
-def _docstring(definition: Definition) -> str:
-    lines = [definition.question, "", fill(definition.formula, _WIDTH), "", "Args:"]
-    lines += [_listed(name, each.description) for name, each in definition.takes.items()]
-    lines += ["", "Columns:"]
-    if definition.by is not None:
-        more = ("asset",) if definition.has_amounts else definition.keys
-        keys = ("the keys of `by`; a period is its start in UTC", *more)
-        lines.append(_listed("keys", ", ".join(keys)))
-    for name, column in definition.columns.items():
-        lines.append(_listed(name, f"{column.meaning} ({column.unit})"))
-    return "\n".join(lines) + "\n"
+        FAILED claims by their message. A failure was made good if a claim of the same group that
+        was created later is CONFIRMED.
 
+        Args:
+            by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
+                customer, schedule, claim_type, hour, day, week, month.
+            since: only records created at this time or later.
+            until: only records created before this time.
+            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
-def _listed(name: str, text: str) -> str:
-    return indent(fill(f"{name}: {text}", _WIDTH - 4, subsequent_indent="    "), "    ")
+        Columns:
+            keys: the keys of `by`; a period is its start in UTC, asset.
+            error_message: the message; null if there is none (text).
+            failures: the number of FAILED claims with this message (count).
+            amount: the exact sum of their amounts (amount).
+            groups: the number of their payout groups (count).
+            made_good: the number of failures that a later claim made good (count).
+            made_good_amount: the exact sum of the amounts of these failures (amount).
+            first_at: when the first failure was created (time).
+            last_at: when the last failure was created (time).
+        """
+        bounds = {"since": since, "until": until, "engine": engine}
+        return self.run(REPORTS["failures"], {"by": by, **bounds})
 
+    def failing_schedules(
+        self,
+        least: int = 3,
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str | Engine | None = None,
+    ) -> Report:
+        """On which schedules have claims failed since the last confirmed claim?
 
-for _definition in REPORTS.values():
-    setattr(Reports, _definition.name, _method(_definition))
+        The FAILED claims of a schedule that were created after its last CONFIRMED claim. A schedule
+        is listed if it has at least `least` of them.
+
+        Args:
+            least: the minimum number of failures of a schedule.
+            since: only records created at this time or later.
+            until: only records created before this time.
+            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+
+        Columns:
+            schedule: the schedule (text).
+            failures: the number of FAILED claims since its last CONFIRMED claim (count).
+            groups: the number of their payout groups (count).
+            last_message: the message of the last failure (text).
+            first_at: when the first failure was created (time).
+            last_at: when the last failure was created (time).
+            confirmed_at: when the last CONFIRMED claim was created; null if none (time).
+        """
+        bounds = {"since": since, "until": until, "engine": engine}
+        return self.run(REPORTS["failing_schedules"], {"least": least, **bounds})
+
+    def restrictions(
+        self,
+        by: Sequence[str] = ("month",),
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str | Engine | None = None,
+    ) -> Report:
+        """How many controls were created, deleted and active, and how long do they last?
+
+        active = all created - all lifted until the end of the period. median_days is the
+        Kaplan-Meier median of the controls created in the period; active controls last until the
+        newest time of all controls. Controls created outside since and until are excluded, from
+        active too. A control lifted before it was created counts as lifted when it was created.
+
+        Args:
+            by: the keys to group by, from customer, hour, day, week, month.
+            since: only records created at this time or later.
+            until: only records created before this time.
+            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+
+        Columns:
+            keys: the keys of `by`; a period is its start in UTC, type, set_by, reason_code.
+            created: the number of controls created in the period (count).
+            lifted: the number of controls lifted in the period (count).
+            active: the number of controls active at its end (count).
+            median_days: the median duration of controls created in it; null if never reached
+                (days).
+        """
+        bounds = {"since": since, "until": until, "engine": engine}
+        return self.run(REPORTS["restrictions"], {"by": by, **bounds})
+
+    def group_statement(
+        self,
+        group: str,
+        month: str,
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str | Engine | None = None,
+    ) -> Report:
+        """What did a group hold and claim on each day of a month?
+
+        opening_holdings is the sum of the newest snapshots of the group's addresses before the day,
+        closing_holdings before the next day. Claims are CONFIRMED claims by confirmed_at. The last
+        row, without a day, covers the whole month. since and until leave out claims created outside
+        them, but no holdings.
+
+        Args:
+            group: the payout group.
+            month: a month such as 2026-05.
+            since: only records created at this time or later.
+            until: only records created before this time.
+            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+
+        Columns:
+            day: the day; null in the last row, which covers the month (time).
+            asset: the asset: the group's, and others that it claimed (text).
+            opening_holdings: the balance of its addresses when the day began (amount).
+            claims: the number of its claims confirmed on the day (count).
+            claimed: the exact sum of their amounts (amount).
+            closing_holdings: the balance of its addresses when the day ended (amount).
+            last_claim: the last of these claims; the greatest id of several (text).
+            last_claim_at: when it was confirmed (time).
+        """
+        bounds = {"since": since, "until": until, "engine": engine}
+        return self.run(REPORTS["group_statement"], {"group": group, "month": month, **bounds})
+
+    def reconciliation(
+        self,
+        month: str | None = None,
+        tolerance: float = 0.05,
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str | Engine | None = None,
+    ) -> Report:
+        """Do the amounts that groups claimed match the balances of their addresses?
+
+        annual_rate = claimed / average_holdings x 365 / days; deviation = annual_rate / median_rate
+        - 1, where the median is that of the groups of the same asset and ledger in the same month.
+        Claims are CONFIRMED claims by confirmed_at. Holdings are weighted by time. since and until
+        leave out claims created outside them, but no holdings.
+
+        Args:
+            month: a month such as 2026-05; by default each month with claims or holdings.
+            tolerance: the tolerated deviation from the median rate.
+            since: only records created at this time or later.
+            until: only records created before this time.
+            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+
+        Columns:
+            group: the payout group, in each month from its first month on (text).
+            month: the month (time).
+            asset: the asset: the group's, and others that it claimed (text).
+            ledger: its ledger; null if the group is unknown (text).
+            claimed: the exact sum of its CONFIRMED claims (amount).
+            average_holdings: the mean of its holdings; null without a snapshot (holdings).
+            days: from the group's first claim or snapshot to the last of any group (count).
+            annual_rate: claimed / average_holdings x 365 / days (ratio).
+            median_rate: the lower median of groups of the same asset and ledger (ratio).
+            deviation: annual_rate / median_rate - 1 (ratio).
+            within_tolerance: whether the deviation is tolerated; false for claims on holdings
+                of 0 (flag).
+        """
+        bounds = {"since": since, "until": until, "engine": engine}
+        return self.run(
+            REPORTS["reconciliation"], {"month": month, "tolerance": tolerance, **bounds}
+        )
+
+    def cohort(
+        self, *, since: Since = None, until: Since = None, engine: str | Engine | None = None
+    ) -> Report:
+        """How many of the groups that first claimed in a month still claim in later months?
+
+        A group's month is the month in which it created its first claim of the asset. Its age in a
+        later month is the number of months between. It is active in a month if it created a claim
+        in it.
+
+        Args:
+            since: only records created at this time or later.
+            until: only records created before this time.
+            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+
+        Columns:
+            month: the month of the first claim (time).
+            age_months: the number of months since then; 0 in that month (count).
+            asset: the asset that they claim (text).
+            groups: the number of groups that created a claim at that age (count).
+            amount: the exact sum of these claims, whatever their status (amount).
+        """
+        bounds = {"since": since, "until": until, "engine": engine}
+        return self.run(REPORTS["cohort"], {**bounds})
+
+    def anomalies(
+        self,
+        by: Sequence[str] = ("chain",),
+        band: float = 5.0,
+        measure: str = "claims",
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str | Engine | None = None,
+    ) -> Report:
+        """On which days was the number or amount of claims far from usual?
+
+        score = (value - median) / MAD, over the days from the series' first claim to the last day
+        of any series. A day without claims counts as 0. A day is listed if its score is beyond the
+        band, or if MAD is 0 and its value is not the median. Medians are the lower middle value.
+
+        Args:
+            by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
+                customer, schedule, claim_type.
+            band: the usual distance from the median, in MADs.
+            measure: the measured value: claims or amount.
+            since: only records created at this time or later.
+            until: only records created before this time.
+            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+
+        Columns:
+            keys: the keys of `by`; a period is its start in UTC, asset.
+            day: the day; the last day may be incomplete (time).
+            value: the claims created on it, or the exact sum of their amounts (amount).
+            median: the median of the series (amount).
+            mad: the median distance from the median (amount).
+            score: (value - median) / mad; null if mad is 0 (ratio).
+        """
+        bounds = {"since": since, "until": until, "engine": engine}
+        return self.run(
+            REPORTS["anomalies"], {"by": by, "band": band, "measure": measure, **bounds}
+        )
+
+    def orchestration_flow(
+        self, *, since: Since = None, until: Since = None, engine: str | Engine | None = None
+    ) -> Report:
+        """Between which assets does value move, and how do the orchestrations end?
+
+        The duration of a COMPLETED, FAILED or REJECTED orchestration is updated_at - created_at.
+        Percentiles are by nearest rank.
+
+        Args:
+            since: only records created at this time or later.
+            until: only records created before this time.
+            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+
+        Columns:
+            source_asset: the asset that goes in (text).
+            destination_asset: the asset that comes out (text).
+            status: the status (text).
+            orchestrations: the number of orchestrations (count).
+            source_amount: the exact sum in units of the source asset (amount).
+            p50_seconds: the median duration; null unless the status is final (seconds).
+            p90_seconds: the 90th percentile; null unless the status is final (seconds).
+        """
+        bounds = {"since": since, "until": until, "engine": engine}
+        return self.run(REPORTS["orchestration_flow"], {**bounds})
+
+    def history(
+        self,
+        id: str,
+        *,
+        since: Since = None,
+        until: Since = None,
+        engine: str | Engine | None = None,
+    ) -> Report:
+        """Which events happened to a claim, an identity, a payout group or an address?
+
+        The time of a failed claim or an ended orchestration is its updated_at. A failed claim is
+        made good by the next CONFIRMED claim of its group. Overwritten values are not kept. since
+        and until bound the events.
+
+        Args:
+            id: the id of a claim, identity, group or reward address, or an address.
+            since: only records created at this time or later.
+            until: only records created before this time.
+            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+
+        Columns:
+            at: the time of the event (time).
+            record: claim, control, orchestration, identity, group or address (text).
+            id: the record's id (text).
+            event: the event (text).
+            asset: the asset of the amount (text).
+            amount: the amount of the claim or orchestration, or the observed balance (amount).
+            actor: the client that created or lifted the control, or ``operator`` (text).
+            detail: the reason, the message, the transaction, the other record (text).
+        """
+        bounds = {"since": since, "until": until, "engine": engine}
+        return self.run(REPORTS["history"], {"id": id, **bounds})

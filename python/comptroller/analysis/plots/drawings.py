@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots import frames, marks, theme
-from comptroller.analysis.plots.frames import by_asset, largest, noted, with_series
+from comptroller.analysis.plots.frames import by_asset, noted, with_series
 from comptroller.analysis.plots.marks import MAX_BARS, ROWS, coloured, drawn, message
 from comptroller.analysis.plots.theme import BLUE, GREEN, GREY, ORANGE, VERMILLION, Picture
 from comptroller.analysis.registry import PERIODS, period_of
@@ -26,12 +26,12 @@ def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
 
     Adds success rates; or amounts, if the key `status` is given or no claim has ended yet.
     """
-    period, keys = period_of(report.keys), _non_periods_of(report)
+    period, keys = period_of(report.keys), [key for key in report.keys if key not in PERIODS]
     volume: Callable[[pl.DataFrame, str, str], alt.Chart] = marks.bars
     if period is None:
         named, by = with_series(frame, keys, "claims", MAX_BARS), ["series"]
     else:
-        named = _by_status(frame) if "status" in keys else with_series(frame, keys, "claims")
+        named = with_series(frame, ["status"] if "status" in keys else keys, "claims")
         named, when = marks.timeline(named, period, "created, by {} (UTC)", notes)
         volume, by = partial(marks.volume_of, when=when, notes=notes), ["start", "series"]
     panels = [volume(named, "claims", "claims")]
@@ -46,26 +46,8 @@ def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
         percents = pl.col("rate").map_elements(percent, pl.String, skip_nulls=False)
         return marks.beside(panels[0], rates.with_columns(text=percents), "success rate")
     else:
-        panels.append(marks.lines(known, "rate", _rate_axis(known["rate"]), when))
+        panels.append(marks.lines(known, "rate", marks.rates(known["rate"], "success rate"), when))
     return alt.vconcat(*panels)
-
-
-def _non_periods_of(report: Report) -> list[str]:
-    return [key for key in report.keys if key not in PERIODS]
-
-
-def _by_status(frame: pl.DataFrame) -> pl.DataFrame:
-    """Adds a series for each status, the known statuses first."""
-    named = with_series(frame, ["status"])
-    names = sorted(frames.names_of(named), key=lambda name: [*theme.STATUSES, name].index(name))
-    return named.with_columns(pl.col("series").cast(pl.String).cast(pl.Enum(names)))
-
-
-def _rate_axis(rates: pl.Series) -> dict[str, Any]:
-    """Returns an axis that begins at 0, 50 or 90 % and ends at 100 %."""
-    low = next(low for low in (0.9, 0.5, 0) if min(rates) >= low)
-    axis = alt.Axis(title="success rate", format="~%", values=[low, (low + 1) / 2, 1])
-    return {"axis": axis, "scale": alt.Scale(domain=[low, 1])}
 
 
 _PERCENTILES = {"p50": BLUE, "p90": ORANGE, "p99": VERMILLION}
@@ -98,7 +80,7 @@ def confirmation_times(frame: pl.DataFrame, report: Report, notes: list[str]) ->
 
 
 def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
-    named = _most_confirmed(frame, report.keys, MAX_BARS, notes)
+    named = frames.most_confirmed(frame, report.keys, MAX_BARS, notes)
     places = named.with_columns(place=pl.col("series").to_physical().cast(pl.Int64) + 1)
     percentiles = places.unpivot(list(_PERCENTILES), index="place", variable_name="percentile")
     rules = percentiles.drop_nulls("value").with_columns(
@@ -109,31 +91,12 @@ def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
     times = pl.concat([rules["value"], steps["value"], steps["to"]])
     x = alt.X("value:Q", **marks.durations(times, "submitted to confirmed, log scale"))
     names = frames.names_of(named)
-    placed = {"x": x, "y": _places(names), "y2": "top:Q"}
+    placed = {"x": x, "y": marks.places(names), "y2": "top:Q"}
     bars = drawn(steps, alt.MarkDef("rect", color=GREY, opacity=0.6), **placed, x2="to:Q")
     width = alt.StrokeWidth("width:Q", scale=None, legend=None)
     colour = coloured("percentile", _PERCENTILES)
     lines = drawn(rules, alt.MarkDef("rule", opacity=1), **placed, color=colour, strokeWidth=width)
     return alt.layer(bars, lines).properties(height=max(_MIN_HEIGHT, _ROW * len(names)))
-
-
-def _places(names: list[str]) -> alt.Y:
-    """Returns the axis of rows from top to bottom, in which bars reach from `place` to `top`."""
-    middles = [place + 0.5 for place in range(len(names))]
-    label = f"{json.dumps(names)}[floor(datum.value)]"
-    axis = alt.Axis(title=None, values=middles, labelExpr=label, grid=False, ticks=False)
-    scale = alt.Scale(domain=[0, len(names)], reverse=True, nice=False)
-    return alt.Y("place:Q", scale=scale, axis=axis)
-
-
-def _most_confirmed(
-    frame: pl.DataFrame, keys: Sequence[str], most: int, notes: list[str]
-) -> pl.DataFrame:
-    """Keeps the series with the most confirmed claims; percentiles of others cannot be merged."""
-    heaviest, left = largest(frame, keys, most, "confirmed")
-    notes += noted({f"Shows the {most} with the most confirmed claims, not the {{}} others.": left})
-    shown = frame.join(heaviest, on=keys, how="semi", nulls_equal=True) if left else frame
-    return with_series(shown, keys, "confirmed", most)
 
 
 def _steps(report: Report, places: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
@@ -158,7 +121,8 @@ def _percentiles(frame: pl.DataFrame, report: Report, period: str, notes: list[s
     latest = frame[period].unique().sort().tail(marks.MAX_PERIODS)
     shown = frame.filter(pl.col(period) >= latest.min())
     notes += noted({f"Shows the latest {len(latest)} {period}s.": len(frame) - len(shown)})
-    named = _most_confirmed(shown, _non_periods_of(report), len(theme.SERIES), notes)
+    keys = [key for key in report.keys if key not in PERIODS]
+    named = frames.most_confirmed(shown, keys, len(theme.SERIES), notes)
     notes += marks.too_short(pl.concat([named["p50"], named["p99"]]))
     spanned, when = marks.timeline(named, period, "created, by {} (UTC)", notes)
     panels = [
@@ -245,11 +209,10 @@ def restrictions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pictu
 
 
 _AMOUNTS = ("opening_holdings", "claimed", "closing_holdings")
-_CHANGES = {"holdings down": ORANGE, "holdings up": BLUE}
 
 
 def group_statement(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
-    """Draws the daily holdings of each asset as a waterfall, and the claimed amounts below."""
+    """Draws the holdings of each asset from day to day, and the claimed amounts below."""
     panels: list[Picture] = []
     for asset, exact in by_asset(report.to_polars(), notes):
         (month,) = exact.filter(pl.col("day").is_null()).to_dicts()
@@ -267,18 +230,11 @@ def group_statement(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pi
 
 
 def _holdings(frame: pl.DataFrame, asset: str, notes: list[str]) -> list[Picture]:
-    fell = pl.col("closing_holdings") < pl.col("opening_holdings")
-    down, up = map(pl.lit, _CHANGES)
-    changed = frame.with_columns(change=pl.when(fell).then(down).otherwise(up))
-    days, when = marks.timeline(changed, "day", "day (UTC)", notes)
+    days, when = marks.timeline(frame, "day", "day (UTC)", notes)
     axis = alt.Axis(title=f"holdings ({asset})", labelExpr=marks.LABEL)
-    scaled: dict[str, Any] = {"scale": alt.Scale(zero=False, nice=True), "axis": axis}
-    opening, closing = (alt.Y(f"{name}_holdings:Q", **scaled) for name in ("opening", "closing"))
-    span = {"x": when, "x2": "end:T"}
-    colour = coloured("change", _CHANGES)
-    box, line = alt.MarkDef("rect"), alt.MarkDef("rule", color=GREY, strokeWidth=2)
-    steps = drawn(days, box, **span, y=opening, y2="closing_holdings:Q", color=colour)
-    above = alt.layer(steps, drawn(days, line, **span, y=closing))
+    opening = alt.Y("opening_holdings:Q", scale=alt.Scale(zero=False), axis=axis)
+    line = alt.MarkDef("rule", color=BLUE, strokeWidth=2, strokeCap="round")
+    above = drawn(days, line, x=when, x2="end:T", y=opening, y2="closing_holdings:Q")
     claimed = alt.Y("claimed:Q", **marks.quantity(days["claimed"], f"claimed ({asset})"))
     below = marks.period_bars(days, when, claimed, GREEN)
     return [above.properties(height=200), below.properties(height=100)]
@@ -290,10 +246,6 @@ _BEYOND = 1.5
 #: The deviation from which on a note has a multiple of the median instead of a percentage.
 _TIMES = 10
 _TOLERANCE = {"within tolerance": BLUE, "beyond it": VERMILLION}
-_PERCENT = (
-    "abs(datum.value) < 10 ? format(datum.value, '~%') "
-    ": replace(format(datum.value * 100, '~s'), 'G', 'bn') + '%'"
-)
 
 
 def reconciliation(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
@@ -314,7 +266,7 @@ def reconciliation(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
     rows = pl.concat([near, beyond.with_columns(deviation=pl.lit(edge))])
     shown = [*rows["deviation"], -tolerance, tolerance]
     scaled = marks.quantity(shown, "deviation from the median rate")
-    scaled["axis"]["labelExpr"] = _PERCENT
+    scaled["axis"]["labelExpr"] = marks.PERCENT
     inside, outside = map(pl.lit, _TOLERANCE)
     within = pl.when("within_tolerance").then(inside).otherwise(outside)
     named = with_series(rows, ["asset", "ledger"], most=MAX_BARS).with_columns(within=within)
@@ -374,18 +326,13 @@ def cohort(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     elif len(shown) < len(counted):
         notes.append(f"Shows the first {_MAX_MONTHS} months of each.")
     first = pl.col("groups").filter(pl.col("age_months") == 0).first().over("month")
-    share = pl.col("groups") / first
-    whole = pl.format("{}%", (share * 100).round(0).cast(pl.Int64))
-    cells = shown.select(
-        column="age_months",
-        row=pl.format("{} ({})", pl.col("month").dt.strftime("%Y-%m"), first),
-        value=share,
-        text=pl.when(share.is_between(0, 0.01, closed="none")).then(pl.lit("<1%")).otherwise(whole),
-    )
+    row = pl.format("{} ({})", pl.col("month").dt.strftime("%Y-%m"), first)
+    cells = shown.select(column="age_months", row=row, value=pl.col("groups") / first)
     x = alt.X("column:O", title="months since the first claim", axis=alt.Axis(labelAngle=0))
     y = alt.Y("row:O", title="first claim")
     scale = alt.Scale(scheme="cividis", domain=[0, 1])
-    return marks.heat(cells, x, y, scale, "groups that claim", "format(datum.value, '~%')")
+    label = "datum.value > 0 && datum.value < 0.01 ? '<1%' : format(datum.value, '.0%')"
+    return marks.heat(cells, x, y, scale, "groups that claim", label)
 
 
 _MAX_POINTS = 2_000
@@ -432,16 +379,16 @@ def orchestration_flow(frame: pl.DataFrame, report: Report, notes: list[str]) ->
     notes.append(f"{total:,} orchestrations, {bad:,} of them FAILED or REJECTED.")
     for key, column in (("source_asset", "row"), ("destination_asset", "column")):
         frame = with_series(frame, [key], "orchestrations", _MAX_ASSETS, column)
-    value = pl.col("orchestrations").sum()
-    thousands = pl.format("{}k", (value / 1000).round(0).cast(pl.Int64))
-    text = pl.when(value < 10_000).then(value.cast(pl.String)).otherwise(thousands)
-    cells = frame.group_by("row", "column", maintain_order=True).agg(value=value, text=text)
+    cells = frame.group_by("row", "column", maintain_order=True).agg(
+        value=pl.col("orchestrations").sum()
+    )
     slanted = alt.Axis(labelAngle=-40, labelLimit=110, labelOverlap=False)
     x, y = alt.X("column", title="to", axis=slanted), alt.Y("row", title="from")
     scale = alt.Scale(type="linear", scheme="cividis", domainMin=0)
     if marks.is_skewed(cells["value"].to_list()):
         scale["type"] = "symlog"
-    return marks.heat(cells, x, y, scale, "orchestrations", marks.LABEL)
+    label = "datum.value < 10000 ? format(datum.value, 'd') : format(datum.value, '.2s')"
+    return marks.heat(cells, x, y, scale, "orchestrations", label)
 
 
 def history(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:

@@ -80,6 +80,16 @@ def with_series(
     return joined.with_columns(pl.col(column).fill_null(names[-1]))
 
 
+def most_confirmed(
+    frame: pl.DataFrame, keys: Sequence[str], most: int, notes: list[str]
+) -> pl.DataFrame:
+    """Keeps the series with the most confirmed claims; percentiles of others cannot be merged."""
+    heaviest, left = largest(frame, keys, most, "confirmed")
+    notes += noted({f"Shows the {most} with the most confirmed claims, not the {{}} others.": left})
+    shown = frame.join(heaviest, on=keys, how="semi", nulls_equal=True) if left else frame
+    return with_series(shown, keys, "confirmed", most)
+
+
 def names_of(frame: pl.DataFrame) -> list[str]:
     """Returns the names of the series, in their order."""
     series = frame.schema["series"]

@@ -25,18 +25,12 @@ _STEPS |= {"year": "1y", "decade": "10y", "century": "100y"}
 _LAST = datetime.max.replace(tzinfo=UTC)
 #: The axis with a row for each series.
 ROWS = alt.Y("series", title=None)
-#: The maximum number of rows for which lines have points, so that a single value is visible.
-_MAX_LINE_POINTS = 60
 #: The share of one series from which on the others would be invisible in a stack.
 _DOMINATES = 0.985
 #: The ratio of the largest value to the median from which on the scale is logarithmic.
 _LOG_RATIO = 60
 #: The maximum number of powers of ten, ticks and dates on an axis.
 _MAX_POWERS, _MAX_TICKS, _MAX_DATES = 8, 5, 6
-#: A legend has four columns if all labels are this short, else two.
-_SHORT_LABEL_LENGTH = 12
-#: The width of a legend symbol in pixels.
-_SYMBOL = 30
 #: The maximum number of columns of a heat map whose cells have room for text.
 _MAX_TEXT_COLUMNS = 14
 _INK = alt.expr("luminance(scale('color', datum.value)) > 0.22 ? '#000' : '#fff'")
@@ -46,23 +40,19 @@ LABEL = (
     "? format(datum.value, '~e') : abs(datum.value) < 1 ? format(datum.value, '~r') "
     ": replace(replace(format(datum.value, '~s'), 'G', 'bn'), 'T', 'tn')"
 )
+#: Labels of ratios as percentages.
+PERCENT = (
+    "abs(datum.value) < 10 ? format(datum.value, '~%') "
+    ": replace(format(datum.value * 100, '~s'), 'G', 'bn') + '%'"
+)
 #: Labels of dates, and of times except midnight.
-_DATE = "utcFormat(datum.value, '%Y-%m-%d')"
-_TIME = f"datum.value % 86400000 ? utcFormat(datum.value, '%m-%d %H:%M') : {_DATE}"
-_SHORTEST_S, _DAY_S = 0.001, 86_400
+_TIME = "utcFormat(datum.value, datum.value % 86400000 ? '%Y-%m-%d %H:%M' : '%Y-%m-%d')"
+_SHORTEST_S, _HOUR_S, _DAY_S, _YEAR_S = 0.001, 3_600, 86_400, 365 * 86_400
 #: The ticks on an axis of seconds, and their labels.
-_DURATIONS = {
-    number * seconds: f"{number:,} {unit}"
-    for unit, seconds, numbers in (
-        ("ms", _SHORTEST_S, (1, 10)),
-        ("s", 1, (0.1, 1, 10)),
-        ("min", 60, (1, 10)),
-        ("h", 3_600, (1, 6)),
-        ("d", _DAY_S, (1, 7, 30)),
-        ("y", 365 * _DAY_S, (1, 10, 100, 1_000)),
-    )
-    for number in numbers
-}
+_DURATIONS = {_SHORTEST_S: "1 ms", 0.01: "10 ms", 0.1: "0.1 s", 1: "1 s", 10: "10 s", 60: "1 min"}
+_DURATIONS |= {600: "10 min", _HOUR_S: "1 h", 6 * _HOUR_S: "6 h"}
+_DURATIONS |= {_DAY_S: "1 d", 7 * _DAY_S: "7 d", 30 * _DAY_S: "30 d"}
+_DURATIONS |= {number * _YEAR_S: f"{number:,} y" for number in (1, 10, 100, 1_000)}
 
 
 def drawn(frame: pl.DataFrame, mark: alt.MarkDef, **channels: Any) -> alt.Chart:
@@ -121,6 +111,22 @@ def durations(values: pl.Series, title: str) -> dict[str, Any]:
     }
 
 
+def rates(values: pl.Series, title: str) -> dict[str, Any]:
+    """Returns a scale of shares and its axis, from 0, 50 or 90 % to 100 %."""
+    low = next(low for low in (0.9, 0.5, 0) if min(values) >= low)
+    axis = alt.Axis(title=title, format="~%", values=[low, (low + 1) / 2, 1])
+    return {"axis": axis, "scale": alt.Scale(domain=[low, 1])}
+
+
+def places(names: list[str]) -> alt.Y:
+    """Returns the axis of rows from top to bottom, in which bars reach from `place` to `top`."""
+    middles = [place + 0.5 for place in range(len(names))]
+    label = f"{json.dumps(names)}[floor(datum.value)]"
+    axis = alt.Axis(title=None, values=middles, labelExpr=label, grid=False, ticks=False)
+    scale = alt.Scale(domain=[0, len(names)], reverse=True, nice=False)
+    return alt.Y("place:Q", scale=scale, axis=axis)
+
+
 def too_short(values: pl.Series) -> list[str]:
     """Returns a note on times below a millisecond, if there are any."""
     negative = int((values < 0).sum())
@@ -156,11 +162,9 @@ def with_times(
     end = pl.min_horizontal(start.dt.offset_by(step), pl.lit(_LAST))
     timed = frame.with_columns(start=start, end=end)
     starts, ends = (timed[name].dt.epoch("ms").unique().sort() for name in ("start", "end"))
-    domain = [starts[0], ends[-1]]
     values = starts.gather_every(math.ceil(len(starts) / _MAX_DATES)).to_list()
-    label = _DATE if domain[1] - domain[0] > _MAX_DATES * _DAY_S * 1_000 else _TIME
-    axis = alt.Axis(title=title, values=values, labelExpr=label, labelFlush=False, grid=False)
-    scale = alt.Scale(type="utc", domain=domain, nice=False, padding=0)
+    axis = alt.Axis(title=title, values=values, labelExpr=_TIME, labelFlush=False, grid=False)
+    scale = alt.Scale(type="utc", domain=[starts[0], ends[-1]], nice=False, padding=0)
     return timed, alt.X("start:T", scale=scale, axis=axis)
 
 
@@ -173,12 +177,12 @@ def colour_of(frame: pl.DataFrame) -> alt.Color:
 
 def coloured(column: str, colours: Mapping[str, str]) -> alt.Color:
     """Returns the colour encoding of a column with these colours by name, with a legend."""
-    columns = 4 if max(map(len, colours)) <= _SHORT_LABEL_LENGTH else 2
+    columns = 4 if max(map(len, colours)) <= 12 else 2
     return alt.Color(
         f"{column}:N",
         title=None,
         scale=alt.Scale(domain=list(colours), range=list(colours.values())),
-        legend=alt.Legend(columns=columns, labelLimit=PANEL // columns - _SYMBOL),
+        legend=alt.Legend(columns=columns, labelLimit=PANEL // columns - 30),  # without symbols
     )
 
 
@@ -212,7 +216,8 @@ def volume_of(
 
 def lines(frame: pl.DataFrame, measure: str, scaled: Mapping[str, Any], when: alt.X) -> alt.Chart:
     """Draws the measure of each series as a line over the periods."""
-    mark = alt.MarkDef("line", strokeWidth=1.8, point=len(frame) <= _MAX_LINE_POINTS)
+    # Points, so that a single value is visible.
+    mark = alt.MarkDef("line", strokeWidth=1.8, point={"size": 15})
     y = alt.Y(f"{measure}:Q", **scaled)
     return drawn(frame, mark, x=when, y=y, color=colour_of(frame))
 
@@ -243,14 +248,14 @@ def beside(bars: alt.Chart, texts: pl.DataFrame, title: str) -> Picture:
 def heat(
     cells: pl.DataFrame, x: alt.X, y: alt.Y, scale: alt.Scale, title: str, label: str
 ) -> Picture:
-    """Draws a heat map of `value` by `column`, with `text` if the cells have room."""
+    """Draws a heat map of `value` by `column`, with labels in the cells if they have room."""
     legend = alt.Legend(title=title, labelExpr=label, gradientLength=200, tickCount=2)
     colour = alt.Color("value:Q", scale=scale, legend=legend)
     rects = drawn(cells, alt.MarkDef("rect"), x=x, y=y, color=colour)
     if cells["column"].n_unique() > _MAX_TEXT_COLUMNS:
         return rects
-    mark = alt.MarkDef("text", fontSize=10, color=_INK)
-    texts = drawn(cells, mark, x=x, y=y, text="text:N", detail="value:Q")
+    mark = alt.MarkDef("text", text=alt.expr(label), fontSize=10, color=_INK)
+    texts = drawn(cells, mark, x=x, y=y, detail="value:Q")
     return alt.layer(rects, texts).properties(height=alt.Step(22))
 
 

@@ -75,15 +75,6 @@ def _configuration(ground: str, text: str, grid: str) -> dict[str, Any]:
             "labelSeparation": 6,
         },
         "axisY": {"titlePadding": 8},
-        # The title of row names is above them, where a few rows also have room for it.
-        "axisYDiscrete": {
-            "titleAngle": 0,
-            "titleAnchor": "start",
-            "titleBaseline": "bottom",
-            "titleAlign": "right",
-            "titleX": -6,
-            "titleY": -4,
-        },
         "legend": {"orient": "bottom", "columns": 4, "columnPadding": 12},
         "text": {"color": text},
         "concat": {"spacing": 14},

@@ -20,16 +20,14 @@ WITH daily AS (
     total(CASE $measure WHEN 'claims' THEN 1::DECIMAL(38, 18) ELSE amount END) AS value
   FROM claims
   GROUP BY keys, day
-), series AS (
-  -- each runs from the day of its first claim to the last day of any
-  SELECT keys, min(day) AS first, max(last) AS last, count(*) AS present
-  FROM daily CROSS JOIN (SELECT max(day) AS last FROM daily) AS everywhere
-  GROUP BY keys
 ), weighed AS (
-  -- a day without a claim counts as 0: one row stands for all of a series
+  -- a day without a claim counts as 0: one row stands for all of a series, which runs from the day
+  -- of its first claim to the last day of any
   SELECT keys, day, value, 1 AS days, NULL::TIMESTAMP AS first, NULL::TIMESTAMP AS last FROM daily
   UNION ALL
-  SELECT keys, NULL, 0, date_diff('day', first, last) + 1 - present, first, last FROM series
+  SELECT keys, NULL, 0, date_diff('day', min(day), max(until)) + 1 - count(*), min(day), max(until)
+  FROM daily CROSS JOIN (SELECT max(day) AS until FROM daily) AS everywhere
+  GROUP BY keys
 ), ranked AS (
   SELECT
     *,

@@ -3,9 +3,7 @@
 -- step (count): floor(10 x log10(seconds)); -30 for a millisecond or less
 -- claims (count): the number of claims with a time in this step
 WITH stepped AS (
-  SELECT
-    keys,
-    CASE WHEN took > 1000 THEN floor(10 * log10(took) + 1e-9) - 60 ELSE -30 END AS step
+  SELECT keys, CASE WHEN took > 1000 THEN floor(10 * log10(took) + 1e-9) - 60 ELSE -30 END AS step
   FROM confirmed_claims
 )
 SELECT keys, step, count(*) AS claims

@@ -14,21 +14,14 @@
 -- last_at (time): when the last failure was created
 -- confirmed_at (time): when the last CONFIRMED claim was created; null if none
 WITH latest AS (
-  SELECT schedule, max(created_at) FILTER (WHERE status = 'CONFIRMED') AS confirmed_at
+  SELECT schedule, max(created_at) FILTER (WHERE status = 'CONFIRMED') AS last_confirmed_at
   FROM claims
   WHERE schedule IS NOT NULL
   GROUP BY schedule
 ), failed AS (
-  SELECT
-    claims.*,
-    latest.confirmed_at AS last_confirmed_at,
-    row_number() OVER (
-      PARTITION BY claims.schedule ORDER BY claims.created_at DESC, claims.id DESC
-    ) AS place
-  FROM claims
-  JOIN latest ON latest.schedule = claims.schedule
-  WHERE claims.status = 'FAILED'
-    AND (latest.confirmed_at IS NULL OR claims.created_at > latest.confirmed_at)
+  SELECT *, row_number() OVER (PARTITION BY schedule ORDER BY created_at DESC, id DESC) AS place
+  FROM claims JOIN latest USING (schedule)
+  WHERE status = 'FAILED' AND (last_confirmed_at IS NULL OR created_at > last_confirmed_at)
 )
 SELECT
   schedule,

@@ -19,10 +19,9 @@ WITH latest AS (
   WHERE status = 'CONFIRMED'
   GROUP BY "group"
 ), failed AS (
-  SELECT claims.*, coalesce(latest.confirmed > claims.created_at, FALSE) AS is_made_good
-  FROM claims
-  LEFT JOIN latest ON latest."group" = claims."group"
-  WHERE claims.status = 'FAILED'
+  SELECT *, coalesce(confirmed > created_at, FALSE) AS is_made_good
+  FROM claims LEFT JOIN latest USING ("group")
+  WHERE status = 'FAILED'
 )
 SELECT
   keys,

@@ -26,68 +26,58 @@ WITH named AS (
 ), own AS (
   -- where the asset of the group is unknown, the only one that it claimed
   SELECT
-    count(*) AS known,
     coalesce(max(asset), CASE WHEN min(claimed) = max(claimed) THEN max(claimed) END) AS own_asset
   FROM named
-), days AS (
-  SELECT
-    unnest(
-      generate_series($month, $month + INTERVAL 1 MONTH - INTERVAL 1 DAY, INTERVAL 1 DAY)
-    ) AS day
+  HAVING count(*) > 0
 ), spans AS (
-  SELECT day, day AS begins, day + INTERVAL 1 DAY AS ends FROM days
+  SELECT day, day AS begins, day + INTERVAL 1 DAY AS ends
+  FROM (
+    SELECT
+      unnest(generate_series($month, $month + INTERVAL 1 MONTH - INTERVAL 1 DAY, INTERVAL 1 DAY))
+        AS day
+  ) AS days
   UNION ALL
   SELECT NULL AS day, $month AS begins, $month + INTERVAL 1 MONTH AS ends
 ), held AS (
   SELECT
     spans.day,
-    total(
-      CASE WHEN at < begins AND (next_at IS NULL OR next_at >= begins) THEN balance ELSE 0 END
-    ) AS opening,
-    total(
-      CASE WHEN at < ends AND (next_at IS NULL OR next_at >= ends) THEN balance ELSE 0 END
-    ) AS closing
+    total(CASE WHEN at < begins AND (next_at IS NULL OR next_at >= begins) THEN balance ELSE 0 END)
+      AS opening,
+    total(CASE WHEN at < ends AND (next_at IS NULL OR next_at >= ends) THEN balance ELSE 0 END)
+      AS closing
   FROM spans
-  LEFT JOIN snapshots
-    ON "group" = $group AND at < ends AND (next_at IS NULL OR next_at >= begins)
+  LEFT JOIN snapshots ON "group" = $group AND at < ends AND (next_at IS NULL OR next_at >= begins)
   GROUP BY spans.day
 ), confirmed AS (
-  SELECT spans.day, coalesce(asset, own_asset) AS asset, id, amount, confirmed_at
-  FROM spans
-  JOIN claims ON confirmed_at >= begins AND confirmed_at < ends
-  CROSS JOIN own
+  SELECT coalesce(asset, own_asset) AS asset, id, amount, confirmed_at
+  FROM claims CROSS JOIN own
   WHERE "group" = $group AND status = 'CONFIRMED'
-), ranked AS (
+    AND confirmed_at >= $month AND confirmed_at < $month + INTERVAL 1 MONTH
+), assets AS (
+  SELECT own_asset AS asset FROM own
+  UNION
+  SELECT asset FROM confirmed
+), claimed AS (
+  -- each day of each asset, with its claims if there are any
   SELECT
-    *, row_number() OVER (PARTITION BY day, asset ORDER BY confirmed_at DESC, id DESC) AS place
-  FROM confirmed
-), parts AS (
-  SELECT
-    day,
-    own_asset AS asset,
-    opening,
-    closing,
-    0 AS claims,
-    0::DECIMAL(38, 18) AS amount,
-    NULL::VARCHAR AS last_claim,
-    NULL::TIMESTAMP AS confirmed_at
-  FROM held CROSS JOIN own
-  WHERE known > 0
-  UNION ALL
-  SELECT spans.day, others.asset, 0, 0, 0, 0, NULL, NULL
-  FROM spans CROSS JOIN (SELECT DISTINCT asset FROM confirmed) AS others
-  UNION ALL
-  SELECT day, asset, 0, 0, 1, amount, CASE WHEN place = 1 THEN id END, confirmed_at FROM ranked
+    day, assets.asset, id, amount, confirmed_at,
+    row_number() OVER (PARTITION BY day, assets.asset ORDER BY confirmed_at DESC, id DESC) AS place
+  FROM spans CROSS JOIN assets
+  LEFT JOIN confirmed
+    ON confirmed.asset IS NOT DISTINCT FROM assets.asset
+    AND confirmed_at >= begins AND confirmed_at < ends
 )
 SELECT
-  day,
+  claimed.day,
   asset,
-  total(opening) AS opening_holdings,
-  sum(claims) AS claims,
-  total(amount) AS claimed,
-  total(closing) AS closing_holdings,
-  max(last_claim) AS last_claim,
+  max(CASE WHEN asset IS NOT DISTINCT FROM own_asset THEN opening ELSE 0 END) AS opening_holdings,
+  count(id) AS claims,
+  total(CASE WHEN id IS NOT NULL THEN amount ELSE 0 END) AS claimed,
+  max(CASE WHEN asset IS NOT DISTINCT FROM own_asset THEN closing ELSE 0 END) AS closing_holdings,
+  max(CASE WHEN place = 1 THEN id END) AS last_claim,
   max(confirmed_at) AS last_claim_at
-FROM parts
-GROUP BY day, asset
+FROM claimed
+JOIN held ON held.day IS NOT DISTINCT FROM claimed.day
+CROSS JOIN own
+GROUP BY claimed.day, asset
 ORDER BY day, asset

@@ -38,19 +38,14 @@ WITH addresses_of AS (
     row_number() OVER (PARTITION BY f.id ORDER BY c.created_at, c.id) AS place
   FROM claims_of AS f
   JOIN main.claims AS c ON c.payout_group_id = f.payout_group_id
-  WHERE f.onchain_status = 'FAILED'
-    AND c.onchain_status = 'CONFIRMED'
+  WHERE f.onchain_status = 'FAILED' AND c.onchain_status = 'CONFIRMED'
     AND c.created_at > f.created_at
 ), controls_of AS (
-  SELECT
-    c.*,
-    c.type || coalesce(' ' || c.reason_code, '') || coalesce(': ' || c.reason, '') AS why
+  SELECT c.*, c.type || coalesce(' ' || c.reason_code, '') || coalesce(': ' || c.reason, '') AS why
   FROM main.controls AS c
   WHERE c.identity_id = $id OR c.id = $id
 ), orchestrations_of AS (
-  SELECT
-    o.*,
-    coalesce(o.source_asset, '?') || ' to ' || coalesce(o.destination_asset, '?') AS route
+  SELECT o.*, coalesce(o.source_asset, '?') || ' to ' || coalesce(o.destination_asset, '?') AS route
   FROM main.orchestrations AS o
   WHERE o.identity_id = $id OR o.id = $id
 ), events AS (
@@ -98,7 +93,5 @@ SELECT at, record, id, event, asset, amount, actor, detail
 FROM events
 WHERE ($since IS NULL OR at >= $since) AND ($until IS NULL OR at < $until)
 ORDER BY
-  at,
-  record,
-  id,
+  at, record, id,
   CASE event WHEN 'created' THEN 0 WHEN 'submitted' THEN 1 WHEN 'made good' THEN 3 ELSE 2 END

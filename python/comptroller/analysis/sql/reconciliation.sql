@@ -21,24 +21,18 @@
 -- deviation (ratio): annual_rate / median_rate - 1
 -- within_tolerance (flag): whether the deviation is tolerated; false for claims on holdings of 0
 WITH confirmed AS (
-  SELECT
-    "group",
-    asset,
-    date_trunc('day', confirmed_at) AS day,
-    date_trunc('month', confirmed_at) AS month,
-    total(amount) AS amount
+  SELECT "group", asset, date_trunc('day', confirmed_at) AS day, total(amount) AS amount
   FROM claims
   WHERE status = 'CONFIRMED' AND confirmed_at IS NOT NULL
-  GROUP BY "group", asset, date_trunc('day', confirmed_at), date_trunc('month', confirmed_at)
+  GROUP BY "group", asset, date_trunc('day', confirmed_at)
 ), seen AS (
-  SELECT "group", asset, day, month FROM confirmed
+  SELECT "group", asset, day FROM confirmed
   UNION ALL
-  SELECT "group", NULL AS asset, date_trunc('day', at) AS day, date_trunc('month', at) AS month
-  FROM snapshots
+  SELECT "group", NULL AS asset, date_trunc('day', at) AS day FROM snapshots
 ), months AS (
   SELECT month, month + INTERVAL 1 MONTH AS month_end, until
   FROM (
-    SELECT DISTINCT month FROM seen WHERE $month IS NULL
+    SELECT DISTINCT date_trunc('month', day) AS month FROM seen WHERE $month IS NULL
     UNION ALL
     SELECT $month AS month WHERE $month IS NOT NULL
   ) AS chosen
@@ -61,58 +55,49 @@ WITH confirmed AS (
   SELECT
     *,
     CASE
-      WHEN begun IS NOT NULL AND greatest(month, begun) < least(month_end, until)
+      WHEN begun IS NOT NULL AND month < until
       THEN date_diff('day', greatest(month, begun), least(month_end, until))
     END AS days
   FROM every_group CROSS JOIN months
   WHERE begun IS NULL OR begun < month_end
 ), standing AS (
+  -- whole units and fractions apart: their product has more digits than a decimal
   SELECT
     "group",
     month,
-    balance,
+    floor(balance)::DECIMAL(20, 0) AS units,
+    (balance - floor(balance))::DECIMAL(18, 18) AS fraction,
     greatest(at, month) AS begins,
     least(next_at, month_end, until) AS ends
   FROM snapshots
-  JOIN months ON at < month_end AND (next_at IS NULL OR next_at > month)
+  JOIN months ON at < month_end AND month < until AND (next_at IS NULL OR next_at > month)
 ), weighed AS (
-  -- whole units and fractions apart: their product has more digits than a decimal
-  SELECT
-    *,
-    floor(balance)::DECIMAL(20, 0) AS units,
-    date_diff('microsecond', begins, ends)::DECIMAL(13, 0) AS lasted
-  FROM standing
-  WHERE begins < ends
+  SELECT *, date_diff('microsecond', begins, ends)::DECIMAL(13, 0) AS lasted FROM standing
 ), held AS (
-  -- weighted by time
   SELECT
     "group",
     month,
-    (
-      sum(units * lasted)::DOUBLE + sum((balance - units)::DECIMAL(18, 18) * lasted)::DOUBLE
-    ) / date_diff('microsecond', min(begins), max(ends)) AS average_holdings
+    (sum(units * lasted)::DOUBLE + sum(fraction * lasted)::DOUBLE)
+      / date_diff('microsecond', min(begins), max(ends)) AS average_holdings
   FROM weighed
   GROUP BY "group", month
 ), parts AS (
-  SELECT
-    "group", month, own_asset AS asset, ledger, days, average_holdings, 0::DECIMAL(38, 18) AS amount
-  FROM listed
-  LEFT JOIN held USING ("group", month)
+  SELECT "group", month, NULL::VARCHAR AS asset, 0::DECIMAL(38, 18) AS amount FROM listed
   UNION ALL
-  SELECT "group", month, coalesce(confirmed.asset, own_asset), ledger, days, NULL, amount
-  FROM confirmed
-  JOIN listed USING ("group", month)
+  SELECT "group", date_trunc('month', day), asset, amount FROM confirmed
 ), joined AS (
   SELECT
     "group",
     month,
-    asset,
+    coalesce(asset, own_asset) AS asset,
     max(ledger) AS ledger,
     max(days) AS days,
-    max(average_holdings) AS average_holdings,
+    max(CASE WHEN asset IS NULL OR asset = own_asset THEN average_holdings END) AS average_holdings,
     total(amount) AS claimed
   FROM parts
-  GROUP BY "group", month, asset
+  JOIN listed USING ("group", month)
+  LEFT JOIN held USING ("group", month)
+  GROUP BY "group", month, coalesce(asset, own_asset)
 ), rated AS (
   SELECT *, claimed / nullif(average_holdings, 0) * 365.0 / days AS annual_rate FROM joined
 ), ranked AS (

@@ -23,10 +23,7 @@ WITH counted_keys AS (
   WHERE counted > 0 AND (waiting > 0 OR ranks IS NULL)
 ), at_risk_rows AS (
   SELECT
-    number,
-    counted,
-    took,
-    timed.ended,
+    number, counted, took, timed.ended,
     counted + 1 - row_number() OVER (PARTITION BY number ORDER BY took, timed.ended DESC)
       AS at_risk,
     sum(CASE WHEN timed.ended THEN 0 ELSE 1 END)
@@ -42,14 +39,9 @@ WITH counted_keys AS (
   WHERE NOT ended AND at_risk > 1
   GROUP BY number, waiting_before
 ), surviving_rows AS (
-  SELECT
-    at_risk_rows.number,
-    took,
-    (at_risk - 1) / counted / coalesce(product, 1) AS survivors
+  SELECT at_risk_rows.number, took, (at_risk - 1) / counted / coalesce(product, 1) AS survivors
   FROM at_risk_rows
-  LEFT JOIN products
-    ON products.number = at_risk_rows.number
-    AND products.waiting_before = at_risk_rows.waiting_before
+  LEFT JOIN products USING (number, waiting_before)
   WHERE ended
 ), times AS (
   SELECT
@@ -61,7 +53,7 @@ WITH counted_keys AS (
   GROUP BY number
 )
 SELECT keys, ended, waiting, p50, p90, p99
-FROM numbered_keys LEFT JOIN times ON times.number = numbered_keys.number
+FROM numbered_keys LEFT JOIN times USING (number)
 UNION ALL
 SELECT keys, ended, waiting, ranks[1] AS p50, ranks[2] AS p90, ranks[3] AS p99
 FROM counted_keys
