@@ -63,7 +63,8 @@ template <Bound B>
 struct Created {};
 
 // A condition that no index serves, added by the repository. It is applied to the rows that another
-// index finds, so a page may visit many rows that do not match (store/streams.hpp: max_rows_visited).
+// index finds, so a page may visit many rows that do not match (store/streams.hpp:
+// max_rows_visited).
 struct Narrows {};
 
 // A condition on the next column of every index of the list, added by the repository.
