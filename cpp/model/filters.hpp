@@ -73,7 +73,8 @@ struct Created {
 };
 
 // A condition that no index serves, added by the repository. It is applied to the rows that another
-// index finds, so a page may visit many rows that do not match (store/streams.hpp: max_rows_visited).
+// index finds, so a page may visit many rows that do not match (store/streams.hpp:
+// max_rows_visited).
 struct Narrows {
   using Filter = Narrows;
   static constexpr std::size_t ranges = 0;
