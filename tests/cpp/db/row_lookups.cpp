@@ -9,7 +9,8 @@ namespace comptroller::db {
 namespace {
 
 constexpr int usual_page_size = 4096;
-constexpr const char* columns = "key, number, a, b, c";
+constexpr const char* columns = "key, number, a, NULL AS absent, b, c";
+constexpr std::size_t column_count = 6;
 
 // One connection that reads in one snapshot after another.
 struct Lookups {
@@ -29,7 +30,7 @@ struct Lookups {
       std::size_t differences = 0;
       while (all.step()) {
         if (!rows->bind(1, all.column(0)).step() ||
-            row_of(*rows, all_columns.size()) != row_of(all, all_columns.size())) {
+            row_of(*rows, column_count) != row_of(all, column_count)) {
           ++differences;
         }
       }
@@ -122,7 +123,6 @@ TEST_CASE("only SQL reads what pages cannot: expressions, defaults, unusual file
   Lookups lookups(path);
   CHECK(lookups.has_lookups("key, e"));
   CHECK_FALSE(lookups.has_lookups("key, d"));
-  CHECK_FALSE(lookups.has_lookups("NULL AS a"));
   CHECK_FALSE(lookups.has_lookups("a + 1"));
   CHECK_FALSE(lookups.connection.rows_by_key("things", columns));  // no snapshot
   {
