@@ -9,7 +9,7 @@ namespace comptroller::db {
 namespace {
 
 constexpr int usual_page_size = 4096;
-constexpr const char* columns = "key, number, a, NULL AS absent, b, c";
+constexpr const char* columns = "key, number, a, b, c, NULL AS absent";
 constexpr std::size_t column_count = 6;
 
 // One connection that reads in one snapshot after another.
@@ -134,15 +134,32 @@ TEST_CASE("only SQL reads what pages cannot: expressions, defaults, unusual file
   }
   lookups.connection.read_with_sql();
   CHECK_FALSE(lookups.has_lookups("key"));
-  for (const std::string pragma :
-       {"encoding = 'UTF-16'", "page_size = 1024", "page_size = 65536"}) {
+  for (const std::string pragma : {"encoding = 'UTF-16'", "auto_vacuum = FULL"}) {
     CAPTURE(pragma);
     const std::string unusual = folder / ("unusual" + std::to_string(pragma.back()) + ".db");
     sqlite::SqliteConnection other(unusual, writable);
-    other.execute("PRAGMA " + pragma + "; PRAGMA journal_mode = WAL; CREATE TABLE things (a)");
+    other.execute("PRAGMA " + pragma +
+                  "; PRAGMA journal_mode = WAL;"
+                  "CREATE TABLE things (key INTEGER PRIMARY KEY, a)");
     CHECK_FALSE(Lookups(unusual).has_lookups("a"));
     other.execute("PRAGMA wal_checkpoint(TRUNCATE)");
     CHECK_FALSE(Lookups(unusual).has_lookups("a"));
+  }
+}
+
+TEST_CASE("rows are found in pages of every size") {
+  for (const int page_size : {512, 1024, 65'536}) {
+    CAPTURE(page_size);
+    const Folder folder;
+    const std::string path = folder / "things.db";
+    Random random(27);
+    sqlite::SqliteConnection connection(path, writable);
+    make_things(connection, page_size);
+    connection.execute("PRAGMA wal_autocheckpoint = 0");
+    change_things(connection, random, 300, 3 * usual_page_size);
+    CHECK(Lookups(path).are_equal());
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    CHECK(Lookups(path).are_equal());
   }
 }
 
