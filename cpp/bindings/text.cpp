@@ -47,7 +47,8 @@ class TextRows {
       described.push_back({name, {is_formula, is_document}});
     }
     const py::gil_scoped_release released;
-    reader_.emplace(std::move(stream), described, is_json ? TextFormat::json : TextFormat::csv);
+    const auto format = is_json ? TextFormat::json : TextFormat::csv;
+    reader_ = std::make_unique<TextReader>(std::move(stream), described, format);
   }
 
   std::optional<TextPiece> next() {
@@ -58,7 +59,7 @@ class TextRows {
 
  private:
   std::mutex mutex_;
-  std::optional<TextReader> reader_;
+  std::unique_ptr<TextReader> reader_;
 };
 
 // The rows as NDJSON to load, for one reader at a time, in any thread.

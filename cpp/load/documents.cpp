@@ -207,7 +207,7 @@ void Documents::scan_items() {
     if (state != State::inside) end_value(state);
     return;
   }
-  const char character = window_[at_];
+  const char character = window_.get()[at_];
   const Rule& rule = rule_of(expected_);
   if (is_among(white_space, character)) {
     line_ += character == '\n' ? 1 : 0;
@@ -249,7 +249,7 @@ void Documents::take_value(Role role) {
   value_line_ = line_;
   is_dropped_ = role == Role::member;
   if (role == Role::item && format_ != Format::lines) ++items_;
-  scanner_.begin(window_[at_]);
+  scanner_.begin(window_.get()[at_]);
 }
 
 void Documents::end_value(ValueScanner::State state) {
@@ -273,7 +273,7 @@ void Documents::end_value(ValueScanner::State state) {
     expected_ = rule_of(expected_).after_value;
   } else if (state == State::wrong_bracket) {
     refuse(line_, item, Code::malformed_json,
-           shown(window_[at_]) + " closes another kind of bracket; nothing after it is read");
+           shown(window_.get()[at_]) + " closes another kind of bracket; nothing after it is read");
   } else if (state == State::unclosed_string) {
     refuse(line_, item, Code::malformed_json,
            "a string is not closed on its line; nothing after it is read");

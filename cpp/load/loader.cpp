@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <memory>
 #include <span>
 
 #include "json/writer.hpp"
@@ -42,7 +43,7 @@ class Loader {
         input_(input),
         options_(options),
         may_prepare_(may_prepare) {
-    parser_.emplace(input_);
+    parser_ = std::make_unique<ParsedLines<Line>>(input_);
   }
 
   Result load() {
@@ -130,7 +131,7 @@ class Loader {
     }
     parser_.reset();
     input_.rewind();
-    parser_.emplace(input_);
+    parser_ = std::make_unique<ParsedLines<Line>>(input_);
     lines_.clear();
     position_ = 0;
     is_at_end_ = false;
@@ -347,7 +348,7 @@ class Loader {
   service::Service& service_;
   const Principal& principal_;
   RewindableInput& input_;
-  std::optional<ParsedLines<Line>> parser_;
+  std::unique_ptr<ParsedLines<Line>> parser_;
   const LoadOptions& options_;
   bool may_prepare_;
   db::Filling filling_;

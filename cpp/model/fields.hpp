@@ -150,11 +150,11 @@ template <Record... R>
 using JoinedFieldsOf = decltype((FieldsOf<R>{} + ...));
 
 // Begins a record: its name, and its meaning in the API description.
-#define RECORD(Name, ...)                          \
-  using ThisRecord = Name;                         \
-  static constexpr int line_before = __LINE__ - 1; \
-  static constexpr std::string_view meaning {      \
-    __VA_ARGS__                                    \
+#define RECORD(Name, ...)                                      \
+  using ThisRecord = Name;                                     \
+  static constexpr int line_before = __LINE__ - 1;             \
+  [[maybe_unused]] static constexpr std::string_view meaning { \
+    __VA_ARGS__                                                \
   }
 // Adds fields to the table of a record at this place.
 #define ADD_FIELDS(...)                                                         \

@@ -88,7 +88,7 @@ SqliteConnection::SqliteConnection(const std::string& path, int flags, const cha
   check(sqlite3_extended_result_codes(handle, 1));
   check(sqlite3_busy_handler(handle, &on_busy, this));
   sqlite3_progress_handler(handle, operations_between_callbacks, &on_progress, this);
-  pages_.emplace(handle);
+  pages_ = std::make_unique<Pages>(handle);
 }
 
 SqliteConnection::~SqliteConnection() = default;

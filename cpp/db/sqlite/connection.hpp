@@ -113,7 +113,7 @@ class SqliteConnection final : public Connection {
   // The last commit before the snapshot, until its pages are first read; nullopt if only SQL reads
   // them.
   std::optional<LastCommit> before_snapshot_;
-  std::optional<Pages> pages_;
+  std::unique_ptr<Pages> pages_;
   bool has_pages_ = false;  // whether pages_ has those of the snapshot
   std::optional<PageScan> page_scan_;
   std::list<Lookup> lookups_;
