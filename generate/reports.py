@@ -71,8 +71,8 @@ def _docstring(definition: Definition) -> str:
     ]
     if definition.by is not None:
         more = ("asset",) if definition.has_amounts else definition.keys
-        keys = ("the keys of `by`; a period is its start in UTC", *more)
-        columns.insert(0, ("keys", ", ".join(keys)))
+        keys = ", ".join(("the keys of `by`", *more))
+        columns.insert(0, ("keys", f"{keys}; a period is its start in UTC"))
     return docstring(8, definition.question, definition.formula, arguments, columns=columns)
 
 

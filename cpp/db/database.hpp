@@ -144,11 +144,11 @@ class Connection {
     }
     return results;
   }
-  // Reads many rows faster than SQL; nullopt if the driver cannot. At most one scan is in use at a
-  // time.
+  // Reads many rows faster than SQL; nullopt if the driver cannot. At most one scan or query of
+  // rows by key is in use at a time.
   virtual std::optional<Query> scan(const TableScan&) { return std::nullopt; }
   // Returns a query of the row that has the key of parameter 1, faster than SQL; nullopt if the
-  // driver cannot. Only in a snapshot, and at most one such query is in use at a time.
+  // driver cannot. Only in a snapshot, and while no scan and no other such query is in use.
   virtual std::optional<Query> rows_by_key(std::string_view /*table*/,
                                            std::string_view /*columns*/) {
     return std::nullopt;

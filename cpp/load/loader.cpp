@@ -371,14 +371,14 @@ class Loader {
 template <Record Line>
 Result load_lines(service::Service& service, const Principal& principal, Input& input,
                   const LoadOptions& options) {
-  RewindableInput again(input, service.database()->folder(), !options.is_in_parts());
+  RewindableInput rewindable(input, service.database()->folder(), !options.is_in_parts());
   {
-    Loader<Line> loader(service, principal, again, options, true);
+    Loader<Line> loader(service, principal, rewindable, options, true);
     Result result = loader.load();
     if (!loader.is_outdated()) return result;
   }
-  again.rewind();
-  return Loader<Line>(service, principal, again, options, false).load();
+  rewindable.rewind();
+  return Loader<Line>(service, principal, rewindable, options, false).load();
 }
 
 }  // namespace

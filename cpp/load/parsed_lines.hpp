@@ -75,8 +75,9 @@ class ParsedLines {
       while (batches_.front().wait_for(callback_interval) == std::future_status::timeout) {
         while_waiting();
       }
-      batch = batches_.front().get();
+      std::future<Batch> parsed = std::move(batches_.front());
       batches_.pop_front();
+      batch = parsed.get();
     }
     is_ended_ = batch.lines.empty();
     for (const auto& [path, times] : batch.unknown_members) {

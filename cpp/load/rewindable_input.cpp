@@ -26,7 +26,7 @@ void RewindableInput::keep(std::string_view bytes) {
   if (!file_ && first_.size() + bytes.size() > max_bytes_in_memory) {
     file_.emplace(folder_);
     file_->append(first_);
-    first_ = {};
+    std::string().swap(first_);  // an assignment would keep the memory
   }
   file_ ? file_->append(bytes) : static_cast<void>(first_.append(bytes));
 }

@@ -62,8 +62,8 @@ struct Operation {
 std::span<const Operation> operations();
 const Operation* find_operation(std::string_view name);
 
-// Whether a read takes less than a millisecond in a store of any size. A read that will be rejected
-// is short.
+// Whether a read usually takes less than a millisecond, and at most a few, in a store of any size.
+// A read that will be rejected is short.
 bool is_short(const Principal& principal, std::string_view operation,
               std::span<const Parameter> parameters);
 

@@ -86,7 +86,10 @@ bool has_jurisdiction_changes(db::Connection& connection) {
 
 void filter_by_jurisdiction(Listing& claims, db::Connection& connection, const Label& jurisdiction,
                             const Ownership& ownership) {
-  const Value code = Value::of(connection.symbols().find(jurisdiction.value).value_or(0));
+  const auto symbol = connection.symbols().find(jurisdiction.value);
+  if (!symbol)
+    return claims.add({Selectivity::term, {{&ListClaims::by_jurisdiction, "jurisdiction", {}}}});
+  const Value code = Value::of(*symbol);
   claims.filter(
       {"(SELECT jurisdiction FROM payout_groups WHERE id = claims.payout_group_id) = ?", {code}});
   std::vector<Value> joining;

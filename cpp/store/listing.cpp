@@ -112,8 +112,10 @@ AccessPath Listing::path(const Alternative& alternative, Served& served) const {
     }
   }
   if (!index.where.empty()) path.condition.append(" AND ").append(index.where);
+  // Not one of the further conditions: a cursor holds the position of a visited row, and must not
+  // reveal rows of other customers.
   if (ownership_.is_restricted && !index.columns.starts_with(customer_column)) {
-    path.further.add(" AND ").add(any_of(unindexed(customer_column), ownership_.customers));
+    add(unindexed(customer_column), ownership_.customers);
   }
   return path;
 }

@@ -111,7 +111,7 @@ class Listing {
 
   // Returns the rows of a page; they must not outlive the listing.
   PageRows run(const PageQuery& page) const;
-  // Returns the rows that a page visits, without a limit on their number.
+  // Returns the rows that a page visits, perhaps more.
   Candidates candidates(const PageQuery& page) const;
 
   // Return the key of the newest row of the table (0 if there is none), and of the first row with a
@@ -171,7 +171,8 @@ class Listing {
   void add_prefix(const Index& index, std::string_view column, std::string_view prefix,
                   std::size_t longest);
   // Return the key of an identity, the symbol of a group. A client gets nullopt for those of other
-  // customers, so that its pages do not visit their rows.
+  // customers, so that its pages do not read their rows. A group that is not stored has no
+  // customer: the database passes over the claims of other customers that name it.
   std::optional<Value> key_of_identity(const Value& id) const;
   std::optional<Value> key_of_group(std::string_view id) const;
   Sql condition(const ListFilter& filter) const;

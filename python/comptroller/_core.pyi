@@ -214,7 +214,7 @@ class Lane:
         """
 
 def is_short(principal: Principal, operation: str, parameters: list[tuple[str, str]]) -> bool:
-    """Whether a read takes less than a millisecond in a store of any size."""
+    """Whether a read usually takes less than a millisecond, and at most a few, in any store."""
 
 def wrap_answer(answer: bytes, envelope: str | None, items_alias: str | None) -> bytes:
     """Returns a response body: the record in its envelope, or the items under two names."""

@@ -1,4 +1,4 @@
-"""A load of more than 8 MiB that is stored whole parses its lines before it takes the writer."""
+"""A load of a stream that is stored whole reads it to its end before it takes the writer."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_others_write_while_rows_are_read(operator: Service) -> None:
 def test_a_stream_fills_a_table_beside_other_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_in_the_way: bool, is_store_larger: bool
 ) -> None:
-    """If the other write changes the result, the kept lines are stored from the first again."""
+    """If the other write changes the result, the kept bytes are parsed from the first again."""
     # Threads parse some MiB ahead, so the first lines are taken before the other write.
     source = file_of(of(claim, 40_000), tmp_path / "lines.ndjson")
     path, after = tmp_path / "store.db", tmp_path / "after.db"

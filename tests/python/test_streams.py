@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from comptroller.bulk.parquet import write_parquet
 from comptroller.bulk.streams import Stream
-from comptroller.errors import MissingExtra, Unusable
+from comptroller.errors import InvalidRequest, MissingExtra, Unusable
 
 pa = pytest.importorskip("pyarrow")
 
@@ -128,3 +128,9 @@ def test_an_unwritable_parquet_file_is_unusable(stream: Stream, tmp_path: Any) -
     pytest.importorskip("duckdb")
     with pytest.raises(Unusable, match="cannot be written"):
         write_parquet(stream, str(tmp_path / "absent" / "claims.parquet"))
+
+
+@pytest.mark.parametrize("names", [None, [], ["\ud800"], object(), [None]])
+def test_names_of_coded_columns_must_be_texts(operator: Any, names: Any) -> None:
+    with pytest.raises(InvalidRequest, match="names"):
+        operator.claims.stream().with_codes(names)

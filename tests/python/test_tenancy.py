@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from base64 import b64decode
 from typing import Any
 
 import comptroller
@@ -223,6 +224,36 @@ def test_a_filter_finds_no_foreign_record(shared, resource, name, foreign, unkno
 )
 def test_a_shared_value_finds_ones_own_record(shared, resource, filters):
     assert ids(getattr(shared[1], resource).list(**filters)) == [id_of("acme", resource)]
+
+
+def test_a_cursor_has_the_position_of_an_own_record(both):
+    operator, acme = both
+    load(
+        operator,
+        "orchestrations",
+        *(orchestration(id=f"own-{n}", created_at=at(n)) for n in (1, 9)),
+        customer_id="acme",
+    )
+    load(
+        operator,
+        "orchestrations",
+        orchestration(id="foreign", created_at=at(5)),
+        customer_id="globex",
+    )
+    positions = set()
+    for other in ("foreign", "missing"):
+        page = acme.orchestrations.list(orchestration_id=["own-1", other, "own-9"], limit=1)
+        assert ids(page) == ["own-9"]
+        positions.add(b64decode(page.next_page_cursor + "==", "-_")[1:17])
+    assert len(positions) == 1
+
+
+def test_claims_of_another_customers_unknown_group_leave_no_trace(both):
+    operator, acme = both
+    claims = (claim(payout_group_id=UNKNOWN, created_at=at(n)) for n in range(5_001))
+    load(operator, "claims", *claims, customer_id="globex")
+    page = acme.claims.list(payout_group_id=UNKNOWN)
+    assert (page.items, page.next_page_cursor) == ([], "")
 
 
 @pytest.mark.parametrize("resource", KINDS)

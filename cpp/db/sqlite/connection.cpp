@@ -201,8 +201,14 @@ bool SqliteConnection::has_pages() {
   return has_pages_;
 }
 
+// Whether a query reads pages, which must stay in memory while its values are in use.
+bool SqliteConnection::are_pages_in_use() const {
+  const auto is_in_use = [](const auto& each) { return each.rows && each.rows->is_in_use(); };
+  return (page_scan_ && page_scan_->is_in_use()) || std::ranges::any_of(lookups_, is_in_use);
+}
+
 std::optional<Query> SqliteConnection::scan(const TableScan& scan) {
-  if (!has_pages() || (page_scan_ && page_scan_->is_in_use())) return std::nullopt;
+  if (!has_pages() || are_pages_in_use()) return std::nullopt;
   auto made = PageScan::make(*this, *pages_, scan);
   if (!made) return std::nullopt;
   return Query(page_scan_.emplace(std::move(*made)));
@@ -210,10 +216,7 @@ std::optional<Query> SqliteConnection::scan(const TableScan& scan) {
 
 std::optional<Query> SqliteConnection::rows_by_key(std::string_view table,
                                                    std::string_view columns) {
-  if (!has_pages()) return std::nullopt;
-  // The pages of one row must stay in memory while its values are in use.
-  const auto is_in_use = [](const auto& each) { return each.rows && each.rows->is_in_use(); };
-  if (std::ranges::any_of(lookups_, is_in_use)) return std::nullopt;
+  if (!has_pages() || are_pages_in_use()) return std::nullopt;
   if (schema_of_lookups_ != pages_->schema_version() || lookups_.size() == max_lookups) {
     lookups_.clear();
     schema_of_lookups_ = pages_->schema_version();

@@ -98,6 +98,7 @@ class SqliteConnection final : public Connection {
   static int on_progress(void* connection) noexcept;
   static int on_busy(void* connection, int count) noexcept;
   bool has_pages();
+  bool are_pages_in_use() const;
   void forget_snapshot() noexcept;
 
   // Finds the rows of a table with these columns.

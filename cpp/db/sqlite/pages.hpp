@@ -24,8 +24,8 @@ class Pages {
   // if the file is unusual: reserved bytes, auto-vacuum, an encoding other than UTF-8.
   bool follow(const LastCommit& before);
 
-  // Returns a page, valid until the next call. Throws unusable if the page does not exist, and
-  // unavailable if the disk reports an error.
+  // Returns a page, valid until the next call of `page` or `read_ahead`. Throws unusable if the
+  // page does not exist, and unavailable if the disk reports an error.
   const char* page(std::uint32_t number);
   // Does the same, and reads pages that follow it in the file, which it keeps until the next call.
   const char* read_ahead(std::uint32_t number);

@@ -85,7 +85,8 @@ def _number(number: float) -> str:
 def csv_of(frame: polars.DataFrame) -> str:
     """Returns all rows as CSV, with the exact values that `comptroller query` writes."""
     rows = chain([frame.columns], frame.iter_rows())
-    are_free = [str(type) == "String" for type in frame.dtypes]
+    texts = ("String", "Enum", "Categorical")
+    are_free = [str(type).startswith(texts) for type in frame.dtypes]
     return csv_lines(([_exact(value) for value in row] for row in rows), are_free)
 
 

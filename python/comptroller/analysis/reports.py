@@ -49,7 +49,7 @@ class Reports(Runner):
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
-            keys: the keys of `by`; a period is its start in UTC, asset.
+            keys: the keys of `by`, asset; a period is its start in UTC.
             claims: the number of claims (count).
             amount: the exact sum of their amounts (amount).
             claims_share: the share of all claims (share).
@@ -153,7 +153,7 @@ class Reports(Runner):
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
-            keys: the keys of `by`; a period is its start in UTC, asset.
+            keys: the keys of `by`, asset; a period is its start in UTC.
             error_message: the message; null if there is none (text).
             failures: the number of FAILED claims with this message (count).
             amount: the exact sum of their amounts (amount).
@@ -219,7 +219,7 @@ class Reports(Runner):
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
-            keys: the keys of `by`; a period is its start in UTC, type, set_by, reason_code.
+            keys: the keys of `by`, type, set_by, reason_code; a period is its start in UTC.
             created: the number of controls created in the period (count).
             lifted: the number of controls lifted in the period (count).
             active: the number of controls active at its end (count).
@@ -357,7 +357,7 @@ class Reports(Runner):
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
-            keys: the keys of `by`; a period is its start in UTC, asset.
+            keys: the keys of `by`, asset; a period is its start in UTC.
             day: the day; the last day may be incomplete (time).
             value: the claims created on it, or the exact sum of their amounts (amount).
             median: the median of the series (amount).

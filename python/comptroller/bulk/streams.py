@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
+from comptroller.arguments import texts
 from comptroller.errors import Error, closed, make, require, unavailable
 
 if TYPE_CHECKING:
@@ -152,9 +153,9 @@ class Stream(ArrowRows):
     def with_codes(self, names: list[str]) -> CodedRows:
         """Returns the rows with views, and with codes for the columns of repeated texts in `names`.
 
-        Keep the stream until they are read.
+        Keep the stream until they are read. Raises InvalidRequest if `names` is not a list of text.
         """
-        return self._source.with_codes(names)
+        return self._source.with_codes(texts("names", names))
 
     def to_polars(self) -> polars.DataFrame:
         """Returns all rows as a polars frame. Raises MissingExtra without polars."""

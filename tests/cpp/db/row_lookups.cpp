@@ -130,6 +130,7 @@ TEST_CASE("only SQL reads what pages cannot: expressions, defaults, unusual file
     const auto first = lookups.connection.rows_by_key("things", columns);
     CHECK(first);
     CHECK_FALSE(lookups.connection.rows_by_key("things", "key"));  // one at a time
+    CHECK_FALSE(lookups.connection.scan({"things", {"key"}, 0, 100, {}}));
     CHECK_FALSE(lookups.connection.rows_by_key("no_table", "key"));
   }
   lookups.connection.read_with_sql();

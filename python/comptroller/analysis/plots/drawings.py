@@ -224,6 +224,7 @@ def group_statement(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pi
         at = "none" if last is None else f"the last at {last:%Y-%m-%d %H:%M} UTC"
         notes.append(f"{asset}: opening {opening}, closing {closing}.")
         notes.append(f"Claimed {claimed} in {month['claims']:,} claims, {at}.")
+        notes.append("A line joins the opening and the closing holdings of each day.")
         days = exact.drop_nulls("day").with_columns(pl.col(_AMOUNTS).cast(pl.Float64))
         panels += _holdings(days, asset, notes)
     return alt.vconcat(*panels)
@@ -332,7 +333,7 @@ def cohort(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     y = alt.Y("row:O", title="first claim")
     scale = alt.Scale(scheme="cividis", domain=[0, 1])
     label = "datum.value > 0 && datum.value < 0.01 ? '<1%' : format(datum.value, '.0%')"
-    return marks.heat(cells, x, y, scale, "groups that claim", label)
+    return marks.heat(cells, x, y, scale, "groups that claim", label, label)
 
 
 _MAX_POINTS = 2_000
@@ -372,6 +373,13 @@ def anomalies(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
 _MAX_ASSETS = 10
 
 
+#: Labels of cells: counts, from 10,000 on with three digits.
+_COUNT = (
+    "datum.value < 10000 ? format(datum.value, 'd') "
+    ": replace(replace(format(datum.value, '.3~s'), 'G', 'bn'), 'T', 'tn')"
+)
+
+
 def orchestration_flow(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     """Draws the number of orchestrations, and of failed ones, for each pair of assets."""
     failed = frame.filter(pl.col("status").is_in(["FAILED", "REJECTED"]))
@@ -387,8 +395,7 @@ def orchestration_flow(frame: pl.DataFrame, report: Report, notes: list[str]) ->
     scale = alt.Scale(type="linear", scheme="cividis", domainMin=0)
     if marks.is_skewed(cells["value"].to_list()):
         scale["type"] = "symlog"
-    label = "datum.value < 10000 ? format(datum.value, 'd') : format(datum.value, '.2s')"
-    return marks.heat(cells, x, y, scale, "orchestrations", label)
+    return marks.heat(cells, x, y, scale, "orchestrations", marks.LABEL, _COUNT)
 
 
 def history(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:

@@ -46,7 +46,7 @@ PERCENT = (
     ": replace(format(datum.value * 100, '~s'), 'G', 'bn') + '%'"
 )
 #: Labels of dates, and of times except midnight.
-_TIME = "utcFormat(datum.value, datum.value % 86400000 ? '%Y-%m-%d %H:%M' : '%Y-%m-%d')"
+_TIME = "utcFormat(datum.value, datum.value % 86400000 ? '%m-%d %H:%M' : '%Y-%m-%d')"
 _SHORTEST_S, _HOUR_S, _DAY_S, _YEAR_S = 0.001, 3_600, 86_400, 365 * 86_400
 #: The ticks on an axis of seconds, and their labels.
 _DURATIONS = {_SHORTEST_S: "1 ms", 0.01: "10 ms", 0.1: "0.1 s", 1: "1 s", 10: "10 s", 60: "1 min"}
@@ -246,10 +246,10 @@ def beside(bars: alt.Chart, texts: pl.DataFrame, title: str) -> Picture:
 
 
 def heat(
-    cells: pl.DataFrame, x: alt.X, y: alt.Y, scale: alt.Scale, title: str, label: str
+    cells: pl.DataFrame, x: alt.X, y: alt.Y, scale: alt.Scale, title: str, ticks: str, label: str
 ) -> Picture:
     """Draws a heat map of `value` by `column`, with labels in the cells if they have room."""
-    legend = alt.Legend(title=title, labelExpr=label, gradientLength=200, tickCount=2)
+    legend = alt.Legend(title=title, labelExpr=ticks, gradientLength=200, tickCount=2)
     colour = alt.Color("value:Q", scale=scale, legend=legend)
     rects = drawn(cells, alt.MarkDef("rect"), x=x, y=y, color=colour)
     if cells["column"].n_unique() > _MAX_TEXT_COLUMNS:
