@@ -10,7 +10,8 @@ Listing claims_listing(db::Connection& connection, ListClaims request, Ownership
   if (!request.jurisdiction || !has_jurisdiction_changes(connection)) {
     return make_listing<Claim>(connection, request, std::move(ownership));
   }
-  const Label jurisdiction = *std::exchange(request.jurisdiction, std::nullopt);
+  const Label jurisdiction = *request.jurisdiction;
+  request.jurisdiction.reset();
   auto listing = make_listing<Claim>(connection, request, ownership);
   filter_by_jurisdiction(listing, connection, jurisdiction, ownership);
   return listing;
