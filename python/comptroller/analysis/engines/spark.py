@@ -95,6 +95,10 @@ def _translated(query: exp.Expr) -> str:
     for quotient in list(query.find_all(exp.Div)):  # Spark rounds quotients of decimals
         for side in ("this", "expression"):
             quotient.set(side, exp.cast(quotient.args[side], "DOUBLE"))
+    order = query.args.get("order")
+    # By the declared columns: for others, Spark's optimizer fails for the anomalies.
+    for column in order.find_all(exp.Column) if order is not None else ():
+        column.set("table", None)
     return query.sql("spark", pretty=True)
 
 
