@@ -31,6 +31,11 @@ struct SchemaNode : Node<ArrowSchema> {
   std::string format;
 };
 
+// The metadata of an extension type: the number of pairs, then the size and the text of each key
+// and value.
+constexpr std::string_view uuid_metadata(
+    "\1\0\0\0\x14\0\0\0ARROW:extension:name\x0A\0\0\0arrow.uuid", 42);
+
 // Sets the members that arrays and schemas have in common.
 template <class Raw, class RawNode>
 Owned<Raw> assemble(Raw raw, std::unique_ptr<RawNode> node) {
@@ -68,6 +73,9 @@ void Builder::append_text_of_row(std::int64_t row) {
   if (column_.layout == BufferLayout::view) {
     char* const view = places_.extend(view_size);  // may move the other buffers
     std::memcpy(view, places_.data() + index * view_size, view_size);
+  } else if (column_.layout == BufferLayout::uuid) {
+    char* const at = values_.extend(packed_uuid_length);  // may move the buffer
+    std::memcpy(at, values_.data() + index * packed_uuid_length, packed_uuid_length);
   } else {
     std::array<std::int32_t, 2> ends{};
     std::memcpy(ends.data(), places_.data() + index * sizeof ends[0], sizeof ends);
@@ -82,6 +90,7 @@ void Builder::append_text_of_row(std::int64_t row) {
 void Builder::append_null() {
   switch (column_.layout) {
     case BufferLayout::number:
+    case BufferLayout::uuid:
       std::fill_n(values_.extend(column_.width), column_.width, '\0');
       break;
     case BufferLayout::boolean:
@@ -155,6 +164,7 @@ Schema Builder::describe() const {
   ArrowSchema raw{};
   raw.format = node->format.c_str();
   raw.name = node->name.c_str();
+  if (column_.layout == BufferLayout::uuid) raw.metadata = uuid_metadata.data();
   raw.flags = column_.is_nullable ? ARROW_FLAG_NULLABLE : 0;
   return assemble(raw, std::move(node));
 }

@@ -11,12 +11,18 @@
 
 #include "arrow/memory.hpp"
 #include "arrow/text_codes.hpp"
+#include "model/error.hpp"
+#include "model/identifier.hpp"
 
 namespace comptroller::arrow {
 
+// How a stream represents values. views: texts as utf8_view. compact: also closed sets as int8
+// codes, ids of payout groups as arrow.uuid, and times without a zone.
+enum class Representation : std::uint8_t { usual, views, compact };
+
 // The buffers of an Arrow type. A view has 16 bytes: a short text, or the size, first bytes and
-// position of a longer text.
-enum class BufferLayout : std::uint8_t { number, boolean, text, view, list, record };
+// position of a longer text. A uuid has 16 bytes.
+enum class BufferLayout : std::uint8_t { number, boolean, text, view, uuid, list, record };
 
 // The name and type of a column.
 struct Column {
@@ -24,7 +30,7 @@ struct Column {
   std::string_view format;  // in the notation of the Arrow C data interface
   BufferLayout layout = BufferLayout::text;
   bool is_nullable = false;
-  std::size_t width = 0;                           // of a number, in bytes
+  std::size_t width = 0;                           // of a number or a uuid, in bytes
   std::span<const std::string_view> dictionary{};  // of a dictionary; the numbers are codes in it
   std::shared_ptr<TextCodes> codes{};              // of shared texts; the numbers are their codes
 };
@@ -58,6 +64,8 @@ class Builder {
   void append_text(std::size_t size, const Write& write) {
     if (column_.layout == BufferLayout::view) {
       append_view(size, write);
+    } else if (column_.layout == BufferLayout::uuid) {
+      append_uuid(size, write);
     } else {
       write(values_.extend(size));
       push_end(values_.size());
@@ -122,6 +130,13 @@ class Builder {
     // The first four bytes, the index of the buffer (there is only one buffer), and the offset.
     std::memcpy(inside, at, 4);
     std::memcpy(inside + 8, &offset, sizeof offset);
+  }
+  template <class Write>
+  void append_uuid(std::size_t size, const Write& write) {
+    std::string text(size, '\0');
+    write(text.data());
+    if (pack_uuid(text, values_.extend(packed_uuid_length))) return;
+    throw Error::damaged("an id of a payout group is not a UUID");
   }
   void append_text_of_row(std::int64_t row);
   char* append_empty_view() {

@@ -15,7 +15,8 @@ namespace comptroller::arrow {
 
 struct ColumnOptions {
   Audience audience;
-  bool has_views = false;  // texts as views (utf8_view)
+  Representation representation = Representation::usual;
+  bool is_compact() const { return representation == Representation::compact; }
 };
 
 template <class V>
@@ -23,6 +24,10 @@ Builder make_column(std::string name, bool is_nullable, ColumnOptions options);
 
 template <class T>
 Builder make_builder(std::string_view name, ColumnOptions options) {
+  if (std::same_as<bare<T>, GroupId> && options.is_compact()) {
+    return Builder(
+        Column{std::string(name), "w:16", BufferLayout::uuid, is_optional<T>, packed_uuid_length});
+  }
   return make_column<View<bare<T>>>(std::string(name), is_optional<T>, options);
 }
 
@@ -46,17 +51,19 @@ Builder make_column(std::string name, bool is_nullable, ColumnOptions options) {
   };
   std::vector<Builder> children;
   if constexpr (std::same_as<V, std::string_view>) {
-    return Builder(options.has_views ? column("vu", BufferLayout::view)
-                                     : column("u", BufferLayout::text));
+    return Builder(options.representation == Representation::usual
+                       ? column("u", BufferLayout::text)
+                       : column("vu", BufferLayout::view));
   } else if constexpr (std::same_as<V, Decimal>) {
     return Builder(column("d:38,18", BufferLayout::number, sizeof(Int128)));
   } else if constexpr (std::same_as<V, Timestamp>) {
-    return Builder(column("tsu:UTC", BufferLayout::number, sizeof(std::int64_t)));
+    const auto* const format = options.is_compact() ? "tsu:" : "tsu:UTC";
+    return Builder(column(format, BufferLayout::number, sizeof(std::int64_t)));
   } else if constexpr (std::same_as<V, bool>) {
     return Builder(column("b", BufferLayout::boolean));
   } else if constexpr (ClosedSet<V>) {
     Column codes = column("c", BufferLayout::number, sizeof(std::int8_t));
-    codes.dictionary = enum_texts<V>;
+    if (!options.is_compact()) codes.dictionary = enum_texts<V>;
     return Builder(std::move(codes));
   } else if constexpr (Pairs<V>) {
     std::vector<Builder> pair;

@@ -107,7 +107,7 @@ Codes Layout::make_codes(const std::vector<std::string>& names) const {
   return codes;
 }
 
-Builder Layout::make_batch(bool has_views, const Codes& codes) const {
+Builder Layout::make_batch(Representation representation, const Codes& codes) const {
   std::vector<Builder> members;
   members.reserve(columns_.size());
   for (const ShownColumn& column : columns_) {
@@ -119,7 +119,7 @@ Builder Layout::make_batch(bool has_views, const Codes& codes) const {
                                   .width = sizeof(std::int32_t),
                                   .codes = found->second});
     } else {
-      members.push_back(column.make(column.name, {audience_, has_views}));
+      members.push_back(column.make(column.name, {audience_, representation}));
     }
   }
   return Builder({.name = "", .format = "+s", .layout = BufferLayout::record}, std::move(members));

@@ -39,9 +39,9 @@ class Layout {
   void select(store::Listing& listing) const;
   // Returns new codes for the columns of repeated texts among `names`.
   Codes make_codes(const std::vector<std::string>& names) const;
-  // Returns a builder of a struct with one member per column. Texts are views if `has_views`; a
-  // column that is in `codes` has these codes as int32.
-  Builder make_batch(bool has_views, const Codes& codes) const;
+  // Returns a builder of a struct with one member per column. A column that is in `codes` has these
+  // codes as int32.
+  Builder make_batch(Representation representation, const Codes& codes) const;
   // Appends at most `max_rows` rows of a statement of such a listing; returns the number of rows.
   std::int64_t append(Builder& batch, db::Query& query, db::Connection& connection,
                       std::int64_t max_rows) const;

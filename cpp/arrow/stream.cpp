@@ -68,11 +68,11 @@ void release(ArrowArrayStream* stream) {
 }  // namespace
 
 void Table::export_schema(ArrowSchema* out) const {
-  layout->make_batch(has_views, codes).describe().give(out);
+  layout->make_batch(representation, codes).describe().give(out);
 }
 
-Table Table::with_codes(const std::vector<std::string>& names) const {
-  return {layout, source, limits, true, layout->make_codes(names)};
+Table Table::compact(const std::vector<std::string>& names) const {
+  return {layout, source, limits, Representation::compact, layout->make_codes(names)};
 }
 
 void Table::open(ArrowArrayStream* out) const {

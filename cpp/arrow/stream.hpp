@@ -14,8 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "arrow/abi.hpp"
-#include "arrow/text_codes.hpp"
+#include "arrow/builder.hpp"
 #include "db/database.hpp"
 #include "json/writer.hpp"
 #include "store/listing.hpp"
@@ -50,14 +49,15 @@ struct Table {
   std::shared_ptr<const Layout> layout;
   RowSource source;
   Limits limits;
-  bool has_views = false;  // texts as views (utf8_view)
-  Codes codes{};           // of the columns that have int32 codes instead of texts
+  Representation representation = Representation::usual;
+  Codes codes{};  // of the columns that have int32 codes instead of texts
 
   // Returns a table of the same rows with texts as views, which some readers import without a copy.
-  Table with_views() const { return {layout, source, limits, true}; }
-  // Returns the same rows with views, and with codes for the columns of repeated texts among
-  // `names`. All streams of the result share the codes, which have the texts that were read so far.
-  Table with_codes(const std::vector<std::string>& names) const;
+  Table with_views() const { return {layout, source, limits, Representation::views}; }
+  // Returns the same rows in the compact representation, with codes for the columns of repeated
+  // texts among `names`. All streams of the result share the codes, which have the texts that were
+  // read so far.
+  Table compact(const std::vector<std::string>& names) const;
   void export_schema(ArrowSchema* out) const;
   // Opens an independent stream, which may outlive the table. It reads one snapshot, taken at its
   // first get_next. Any thread may use it, one at a time. Throws the errors of RowSource::check.

@@ -87,7 +87,7 @@ void TableReader::work(db::Connection& connection, const std::stop_token& stop) 
     const Limits& limits = table_.limits;
     store::Listing listing = table_.source.listing(connection);
     table_.layout->select(listing);
-    Builder batch = table_.layout->make_batch(table_.has_views, table_.codes);
+    Builder batch = table_.layout->make_batch(table_.representation, table_.codes);
     while (const std::optional<std::int64_t> index = take_chunk(stop)) {
       Batches batches;
       db::Query rows =

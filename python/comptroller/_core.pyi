@@ -35,10 +35,11 @@ class ArrowSource:
     def __arrow_c_schema__(self) -> object: ...
     def with_string_views(self) -> ArrowSource:
         """Returns the same rows with text columns as utf8_view."""
-    def with_codes(self, names: list[str]) -> ArrowSource:
-        """Returns the same rows with views, and with int32 codes for some columns.
+    def compact(self, names: list[str]) -> ArrowSource:
+        """Returns the same rows for an engine: texts as utf8_view, and shorter forms of others.
 
-        Columns among `names` whose texts rows share, such as blockchain, have codes.
+        Columns among `names` whose texts rows share, such as blockchain, have int32 codes, closed
+        sets int8 codes, ids of payout groups the type arrow.uuid, and times no zone.
         """
     def texts(self) -> dict[str, list[str]]:
         """Returns the texts by code of each column with codes, as far as streams were read."""

@@ -87,3 +87,20 @@ def test_enumerations_do_not_change_answers(
     assert any(rows for *_, rows in expected)
     monkeypatch.setattr(engine, "_MAX_ENUMERATED", most)
     assert answers(operator, group) == expected
+
+
+@pytest.mark.parametrize(("most", "kind"), [(3, "varchar"), (10_000, "enum")])
+def test_columns_have_short_types(
+    operator: comptroller.Service, most: int, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill_with_unusual_texts(operator, 1)
+    monkeypatch.setattr(engine, "_MAX_ENUMERATED", most)
+    tables = engine.DuckDB()
+    tables.read("claims", operator.claims.stream())
+    rows = tables._connection.table("claims")
+    types = {name: type.id for name, type in zip(rows.columns, rows.types, strict=True)}
+    assert types["asset_type"] == types["blockchain"] == kind
+    assert types["onchain_status"] == "enum"
+    assert types["payout_group_id"] == "uuid"
+    assert types["created_at"] == "timestamp"
+    tables.close()

@@ -42,7 +42,7 @@ def _stream() -> Stream:
         def with_string_views(self) -> Rows:
             return self
 
-        def with_codes(self, names: list[str]) -> Any:
+        def compact(self, names: list[str]) -> Any:
             return self
 
     return Stream("claims", Rows())
@@ -133,4 +133,4 @@ def test_an_unwritable_parquet_file_is_unusable(stream: Stream, tmp_path: Any) -
 @pytest.mark.parametrize("names", [None, [], ["\ud800"], object(), [None]])
 def test_names_of_coded_columns_must_be_texts(operator: Any, names: Any) -> None:
     with pytest.raises(InvalidRequest, match="names"):
-        operator.claims.stream().with_codes(names)
+        operator.claims.stream().compact(names)

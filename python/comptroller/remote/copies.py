@@ -84,9 +84,9 @@ class Copy:
         """Returns the same rows with text columns as utf8_view."""
         return self._rows.with_string_views()
 
-    def with_codes(self, names: list[str]) -> ArrowSource:
-        """Returns the same rows with views, and with codes for repeated texts among `names`."""
-        return self._rows.with_codes(names)
+    def compact(self, names: list[str]) -> ArrowSource:
+        """Returns the same rows in shorter forms, with codes for repeated texts among `names`."""
+        return self._rows.compact(names)
 
     def _stream(self, columns: list[str] | None) -> ArrowSource:
         return self._store.stream(self._reader(), self._kind, columns, self._filters())

@@ -12,6 +12,7 @@
 
 #include "arrow/stream.hpp"
 #include "model/amount.hpp"
+#include "model/identifier.hpp"
 
 namespace comptroller::arrow {
 
@@ -78,11 +79,19 @@ inline std::string show(const ArrowSchema& type, const ArrowArray& array, std::i
   if (format == "+s") return show_members(type, array, index);
   if (format == "+l" || format == "+m") return show_elements(type, array, index);
   if (format == "b") return bit(array.buffers[1], index) ? "true" : "false";
-  if (format == "tsu:UTC") return std::to_string(at<std::int64_t>(array.buffers[1], index));
+  if (format == "tsu:UTC" || format == "tsu:")
+    return std::to_string(at<std::int64_t>(array.buffers[1], index));
   if (format == "d:38,18") return format_scaled(at<Int128>(array.buffers[1], index));
   if (format == "c") {
-    REQUIRE(type.dictionary != nullptr);
-    return show(*type.dictionary, *array.dictionary, at<std::int8_t>(array.buffers[1], index));
+    const auto code = at<std::int8_t>(array.buffers[1], index);
+    if (type.dictionary == nullptr) return std::to_string(code);
+    return show(*type.dictionary, *array.dictionary, code);
+  }
+  if (format == "w:16") {
+    CHECK(std::string_view(type.metadata + 32, 10) == "arrow.uuid");
+    std::string text(uuid_length, '\0');
+    format_uuid(static_cast<const char*>(array.buffers[1]) + 16 * index, text.data());
+    return text;
   }
   if (format == "i") return std::to_string(at<std::int32_t>(array.buffers[1], index));
   if (format == "vu") return show_view(array, index);

@@ -141,7 +141,7 @@ TEST_CASE("repeated texts have codes, which threads and streams of a table share
     }
   });
   const std::vector<std::string> names{"blockchain", "id", "unknown"};
-  const auto table = claims(claims_of(database), {"blockchain"}, small_chunks()).with_codes(names);
+  const auto table = claims(claims_of(database), {"blockchain"}, small_chunks()).compact(names);
   CHECK(table.codes.size() == 1);
   CHECK(table.codes.at("blockchain")->texts().empty());
   for (int read = 0; read < 2; ++read) {
@@ -154,7 +154,52 @@ TEST_CASE("repeated texts have codes, which threads and streams of a table share
     }
     CHECK(rows == expected);
   }
-  CHECK(rows_of(claims(claims_of(database), {"id"}).with_codes(names)).front() == "{claim-1}");
+  CHECK(rows_of(claims(claims_of(database), {"id"}).compact(names)).front() == "{claim-1}");
+}
+
+TEST_CASE("compact rows have codes of closed sets, UUIDs of groups, and times without a zone") {
+  const auto database = temporary_database();
+  std::vector<std::string> groups;
+  database->write([&](db::Connection& connection) {
+    store::ensure_customer(connection, "default");
+    for (std::int64_t i = 1; i <= 300; ++i) {
+      Claim claim = claim_at(i);
+      claim.payout_group_id.value =
+          "0190abcd-0000-7000-8000-" + std::to_string(100'000'000'000 + i % 70);
+      claim.onchain_status = i % 2 == 0 ? ClaimStatus::confirmed : ClaimStatus::pending;
+      insert_claim(connection, claim);
+      groups.push_back(claim.payout_group_id.value);
+    }
+  });
+  const std::vector<std::string> columns{"payout_group_id", "onchain_status", "created_at"};
+  const Table table = claims(claims_of(database), columns, small_chunks());
+  ArrowSchema schema{};
+  table.compact({}).export_schema(&schema);
+  CHECK(schema.children[0]->format == std::string("w:16"));
+  CHECK(schema.children[1]->format == std::string("c"));
+  CHECK(schema.children[1]->dictionary == nullptr);
+  CHECK(schema.children[2]->format == std::string("tsu:"));
+  schema.release(&schema);
+  std::vector<std::string> rows = Consumer(table.compact({})).all();
+  const std::vector<std::string> expected = Consumer(table).all();
+  REQUIRE(rows.size() == 300);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::string status = i % 2 == 1 ? ", 2, " : ", 0, ";
+    CHECK(rows[i].starts_with("{" + groups[i] + status));
+    CHECK(rows[i].substr(rows[i].rfind(' ')) == expected[i].substr(expected[i].rfind(' ')));
+  }
+}
+
+TEST_CASE("an id of a group that is not a UUID is damage") {
+  const auto database = temporary_database();
+  add_claims(database, 1);
+  database->write([](db::Connection& connection) {
+    connection.execute(
+        "UPDATE symbols SET text = 'group' WHERE key = (SELECT payout_group_id FROM claims)");
+  });
+  Consumer consumer(claims(claims_of(database), {"payout_group_id"}).compact({}));
+  CHECK(consumer.next() < 0);
+  CHECK(consumer.message().find("not a UUID") != std::string::npos);
 }
 
 TEST_CASE("a stream may be released at any time, and outlives its table") {

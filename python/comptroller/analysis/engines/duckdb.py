@@ -38,12 +38,12 @@ class DuckDB:
 
     def read(self, table: str, stream: Rows) -> None:
         """Copies a table, replacing an existing one."""
-        coded = stream.with_codes(_REPEATED) if isinstance(stream, Stream) else None
+        coded = stream.compact(_REPEATED) if isinstance(stream, Stream) else None
         with interruptible(duckdb):
             self._connection.register("stream", coded or stream)
             try:
                 rows = self._connection.table("stream")
-                columns = _plain(rows, _enumerations(table))
+                columns = _plain(rows, _closed_sets(table))
                 self._connection.execute(
                     f"CREATE OR REPLACE TABLE {table} AS SELECT {columns} FROM stream"
                 )
@@ -127,25 +127,24 @@ class _Rows:
         return self._relation.__arrow_c_stream__(requested_schema)
 
 
-def _plain(relation: duckdb.DuckDBPyRelation, enumerations: Mapping[str, str] = {}) -> str:
-    """Returns the columns: those that are closed sets as enumerations, times without a zone.
+def _plain(relation: duckdb.DuckDBPyRelation, closed_sets: Mapping[str, Sequence[str]] = {}) -> str:
+    """Returns the columns: codes of closed sets as enumerations, times without a zone.
 
     DuckDB truncates timestamps without a zone ten times as fast.
     """
     casts = []
     for name, type in zip(relation.columns, relation.types, strict=True):
-        if name in enumerations:
-            casts.append(f"{name}::{enumerations[name]} AS {name}")
+        if name in closed_sets and type.id == "tinyint":
+            texts = [plain.literal(text) for text in closed_sets[name]]
+            enumeration = f"ENUM({', '.join(sorted(texts))})"
+            casts.append(f"([{', '.join(texts)}]::{enumeration}[])[{name} + 1] AS {name}")
         elif type.id == "timestamp with time zone":
             casts.append(f'make_timestamp(epoch_us("{name}")) AS "{name}"')
     return f"* REPLACE ({', '.join(casts)})" if casts else "*"
 
 
-def _enumerations(table: str) -> Mapping[str, str]:
-    """Returns the types of the columns of a table that are closed sets, in the order of texts."""
-    enums = {
-        type: f"ENUM({', '.join(map(plain.literal, sorted(values)))})"
-        for type, values in described()["enums"].items()
-    }
+def _closed_sets(table: str) -> Mapping[str, Sequence[str]]:
+    """Returns the values, by code, of the columns of a table that are closed sets."""
+    values = described()["enums"]
     types = {name: member["type"] for name, member in members(table).items()}
-    return {name: enums[type] for name, type in types.items() if type in enums}
+    return {name: list(values[type]) for name, type in types.items() if type in values}

@@ -18,12 +18,12 @@
 WITH addresses_of AS (
   SELECT a.id, a.address, a.payout_group_id, a.created_at
   FROM main.reward_addresses AS a
-  WHERE a.id = $id OR lower(a.address) = lower($id) OR a.payout_group_id = $id
+  WHERE a.id = $id OR lower(a.address) = lower($id) OR a.payout_group_id::VARCHAR = $id
 ), claims_of AS (
   SELECT c.*
   FROM main.claims AS c
   WHERE c.id = $id
-    OR c.payout_group_id = $id
+    OR c.payout_group_id::VARCHAR = $id
     OR EXISTS (
       SELECT 1
       FROM claim_addresses AS p
@@ -79,8 +79,8 @@ WITH addresses_of AS (
   SELECT i.created_at, 'identity', i.id, 'created', NULL, NULL, NULL, i.ref_id
   FROM main.identities AS i WHERE i.id = $id
   UNION ALL
-  SELECT g.created_at, 'group', g.id, 'created', g.asset_type, NULL, NULL, g.name
-  FROM main.payout_groups AS g WHERE g.id = $id
+  SELECT g.created_at, 'group', g.id::VARCHAR, 'created', g.asset_type, NULL, NULL, g.name
+  FROM main.payout_groups AS g WHERE g.id::VARCHAR = $id
   UNION ALL
   SELECT created_at, 'address', id, 'created', NULL, NULL, NULL, address FROM addresses_of
   UNION ALL
