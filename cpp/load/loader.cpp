@@ -88,21 +88,21 @@ class Loader {
 
   bool is_in_parts() const { return options_.is_in_parts(); }
 
-  // Reads before the write lock is taken: with keep_going one batch, of a file the first lines, of
-  // a stream all lines, so that nothing waits for it.
+  // Reads before the write lock is taken: with keep_going one batch, otherwise all lines, so that
+  // nothing waits for the input or for the parser. What exceeds memory is read again.
   void read_first() {
     if (is_in_parts()) {
       if (position_ == lines_.size()) fetch();
       return;
     }
-    if (input_.is_stream() && !input_.is_rewound()) {
-      if (fetch_first()) return;
-      // The code of the caller, which produces rows, may write; so a copy is made after it.
-      const bool is_prepared = !parser_->is_in_this_thread() && prepare();
-      read_rest();
-      if (is_prepared) return;
-    }
-    if (!prepare()) is_large_ = !fetch_first();
+    if (!input_.is_stream()) prepare();
+    is_large_ = !is_at_end_ && !fetch_first();
+    if (!is_large_ || input_.is_rewound()) return;
+    // The code of the caller, which produces rows, may write; so a copy is made after it.
+    const bool is_of_caller = parser_->is_in_this_thread();
+    if (input_.is_stream() && !is_of_caller) prepare();
+    read_rest();
+    if (is_of_caller) prepare();
   }
 
   // Reads the first lines into memory. Returns whether they are all lines.
@@ -117,7 +117,7 @@ class Loader {
     return false;
   }
 
-  // Reads a stream to its end, and continues with the line after those that were taken.
+  // Reads the input to its end, and continues with the line after those that were taken.
   void read_rest() {
     if (is_at_end_) return;
     std::vector<char> unused(std::size_t{1} << 16U);
@@ -143,19 +143,18 @@ class Loader {
 
   bool may_fill() const { return needs_no_index && !is_in_parts(); }
 
-  // Takes the lines of a new table without the writer. Returns false if the driver cannot.
-  bool prepare() {
-    if (!may_prepare_ || !may_fill()) return false;
+  // Takes the lines of a new table without the writer, if the driver can.
+  void prepare() {
+    if (!may_prepare_ || !may_fill()) return;
     const std::uint64_t assumed = input_.bytes_read() * stream_to_first_lines;
     filling_ = {Line::table, input_.size().value_or(assumed)};
     filling_.is_patient = input_.is_stream();
     prepared_ = service_.database()->prepare(filling_);
-    if (!prepared_) return false;
+    if (!prepared_) return;
     prepared_->symbols().leave_gap(symbols_of_others);
     begin_filling(*prepared_);
     begin(*prepared_);
     take_lines(Clock::time_point::max());
-    return true;
   }
 
   // Whether to commit the lines that were taken.
@@ -372,13 +371,21 @@ template <Record Line>
 Result load_lines(service::Service& service, const Principal& principal, Input& input,
                   const LoadOptions& options) {
   RewindableInput rewindable(input, service.database()->folder(), !options.is_in_parts());
+  LoadOptions ascending = options;
+  if (options.progress) {  // also if the load begins again
+    ascending.progress = [&, most = std::pair<std::uint64_t, std::uint64_t>()](
+                             std::uint64_t bytes, std::uint64_t rows) mutable {
+      most = {std::max(most.first, bytes), std::max(most.second, rows)};
+      options.progress(most.first, most.second);
+    };
+  }
   {
-    Loader<Line> loader(service, principal, rewindable, options, true);
+    Loader<Line> loader(service, principal, rewindable, ascending, true);
     Result result = loader.load();
     if (!loader.is_outdated()) return result;
   }
   rewindable.rewind();
-  return Loader<Line>(service, principal, rewindable, options, false).load();
+  return Loader<Line>(service, principal, rewindable, ascending, false).load();
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "load/rewindable_input.hpp"
 
+#include <algorithm>
+
 namespace comptroller::load {
 
 namespace {
@@ -9,16 +11,13 @@ constexpr std::size_t max_bytes_in_memory = std::size_t{8} << 20U;
 }  // namespace
 
 std::size_t RewindableInput::read(char* out, std::size_t capacity) {
-  if (is_rewound_) {
-    const std::size_t count =
-        file_ ? file_->read(at_, out, capacity) : first_.copy(out, capacity, at_);
-    at_ += count;
-    return count;
-  }
-  const std::size_t count = input_.read(out, capacity);
-  if (keeps_) keep({out, count});
-  bytes_read_ += count;
-  is_at_end_ = count == 0;
+  const std::size_t count = !is_rewound_ || !is_stream() ? input_.read(out, capacity)
+                            : file_                      ? file_->read(at_, out, capacity)
+                                                         : first_.copy(out, capacity, at_);
+  if (keeps_ && !is_rewound_) keep({out, count});
+  at_ += count;
+  bytes_read_ = std::max<std::uint64_t>(bytes_read_, at_);
+  if (count == 0) is_at_end_ = true;
   return count;
 }
 
@@ -33,11 +32,8 @@ void RewindableInput::keep(std::string_view bytes) {
 
 void RewindableInput::rewind() {
   at_ = 0;
-  is_rewound_ = is_stream();
-  if (is_rewound_) return;
-  input_.rewind();
-  bytes_read_ = 0;
-  is_at_end_ = false;
+  is_rewound_ = true;
+  if (!is_stream()) input_.rewind();
 }
 
 }  // namespace comptroller::load

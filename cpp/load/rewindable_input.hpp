@@ -32,9 +32,9 @@ class RewindableInput : public Input {
 
   // Whether the input itself cannot be read again.
   bool is_stream() const { return !input_.size(); }
-  // Whether what was kept of a stream is read.
+  // Whether it is read again.
   bool is_rewound() const { return is_rewound_; }
-  // The bytes that were read so far; of a stream that is read again, all. Safe for any thread.
+  // The bytes that were read so far, without those that were read again. Safe for any thread.
   std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:

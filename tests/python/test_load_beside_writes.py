@@ -53,8 +53,12 @@ class Beside:
     def __init__(self, svc: Service, write: Write) -> None:
         self._svc = svc
         self._write: Write | None = write
+        self.last = (0, 0)
 
-    def __call__(self, _read: int, _total: int | None, _rows: int) -> None:
+    def __call__(self, read: int, _total: int | None, rows: int) -> None:
+        assert read >= self.last[0]
+        assert rows >= self.last[1]
+        self.last = (read, rows)
         if self._write:
             write, self._write = self._write, None
             in_thread(lambda: write(self._svc))
