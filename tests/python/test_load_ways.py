@@ -275,8 +275,12 @@ def test_waiting_lines_have_a_limit(ways: Ways, tmp_path: Path) -> None:
         for number in range(60, 100):
             yield claim(number)
 
-    result = ways.compare("claims", file_of(lines(), tmp_path / "lines.ndjson"))
+    source = file_of(lines(), tmp_path / "lines.ndjson")
+    result = ways.compare("claims", source)
     assert (result.inserted, result.updated) == (100, 60)
+    with furnished(tmp_path / "stream.db") as svc:  # a stream continues after the taken lines
+        assert svc.load("claims", io.BytesIO(source.read_bytes())) == result
+        assert svc.check()["ok"]
 
 
 def test_a_table_with_rows_is_filled_by_statements(tmp_path: Path) -> None:

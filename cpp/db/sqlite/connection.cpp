@@ -224,8 +224,8 @@ std::optional<Query> SqliteConnection::rows_by_key(std::string_view table,
   auto found = std::ranges::find_if(
       lookups_, [&](const auto& each) { return each.columns == columns && each.table == table; });
   if (found == lookups_.end()) {
-    found = lookups_.insert(found, {std::string(table), std::string(columns), std::nullopt});
     auto record = RecordReader::make(*this, *pages_, table, split_select_list(columns));
+    found = lookups_.insert(found, {std::string(table), std::string(columns), std::nullopt});
     if (record) found->rows.emplace(*pages_, std::move(*record));
   }
   if (!found->rows) return std::nullopt;

@@ -71,7 +71,9 @@ const char* Pages::read_ahead(std::uint32_t number) {
     sqlite3_file* const file = file_of(connection_, SQLITE_FCNTL_FILE_POINTER);
     sqlite3_int64 size = 0;
     if (file == nullptr || file->pMethods->xFileSize(file, &size) != SQLITE_OK) size = 0;
-    const std::int64_t left = size / static_cast<std::int64_t>(page_size_) - number + 1;
+    // A checkpoint may truncate the file meanwhile, but keeps the pages of this transaction.
+    const std::int64_t in_file = size / static_cast<std::int64_t>(page_size_);
+    const std::int64_t left = std::min<std::int64_t>(in_file, count_) - number + 1;
     const auto count =
         static_cast<std::uint32_t>(std::clamp<std::int64_t>(left, 1, pages_read_ahead));
     window_.resize(pages_read_ahead * page_size_);

@@ -120,6 +120,41 @@ TEST_CASE("a snapshot does not change while others commit and checkpoint") {
   CHECK(by_pages == 30);
 }
 
+TEST_CASE("a snapshot keeps its pages during checkpoints of its commit and of later ones") {
+  const Folder folder;
+  const std::string path = folder / "things.db";
+  sqlite::SqliteConnection connection(path, writable);
+  make_things(connection, 4096);
+  connection.execute("PRAGMA wal_autocheckpoint = 0");
+  Random random(5);
+  change_things(connection, random, 500, 6000);
+  Reader reader(path);
+  const std::vector<std::string> rows = reader.by_sql();
+  connection.execute("PRAGMA wal_checkpoint(PASSIVE)");
+  CHECK(reader.by_pages() == rows);
+  connection.execute("DELETE FROM things WHERE key % 2 = 0; UPDATE things SET a = 'changed'");
+  connection.execute("PRAGMA wal_checkpoint(PASSIVE)");
+  CHECK(reader.by_pages() == rows);
+  CHECK(reader.by_sql() == rows);
+}
+
+TEST_CASE("SQL reads if a commit follows before the first read of a transaction") {
+  const Folder folder;
+  const std::string path = folder / "things.db";
+  sqlite::SqliteConnection writer(path, writable);
+  make_things(writer, 4096);
+  sqlite::SqliteConnection connection(path, SQLITE_OPEN_READONLY);
+  connection.keep_log();
+  const TableScan scan{"things", all_columns, Reader::least, everything, {}};
+  for (const bool is_followed : {false, true, false}) {
+    connection.begin_snapshot();
+    if (is_followed) writer.execute("INSERT INTO things (number) VALUES (1)");
+    CHECK(connection.scan(scan).has_value() != is_followed);
+    CHECK(connection.rows_by_key("things", "key, number").has_value() != is_followed);
+    connection.end_snapshot();
+  }
+}
+
 TEST_CASE("a damaged page gives the rows of SQL or an error") {
   const Folder folder;
   const std::string path = folder / "things.db";
@@ -177,10 +212,12 @@ TEST_CASE("a damaged log gives the rows of SQL or an error") {
   make_things(connection, 1024);
   Random random(7);
   change_things(connection, random, 20, 3000);
+  int scans = 0;
   const auto read = [&](bool by_pages) -> std::optional<std::vector<std::string>> {
     try {
       Reader reader(path);
       auto rows = by_pages ? reader.scan() : std::nullopt;
+      scans += rows ? 1 : 0;
       return rows ? rows_of(std::move(*rows), all_columns.size()) : reader.by_sql();
     } catch (const Error&) {
       return std::nullopt;
@@ -203,6 +240,7 @@ TEST_CASE("a damaged log gives the rows of SQL or an error") {
     if (by_pages != undamaged) ++(by_pages ? different : errors);
     write(at, sound[at]);
   }
+  CHECK(scans > 50);
   CHECK(different > 20);
   CHECK(errors > 5);
   CHECK(read(true) == undamaged);

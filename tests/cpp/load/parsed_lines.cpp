@@ -96,7 +96,7 @@ TEST_CASE("a folder without files is a failure of the system") {
   CHECK_THROWS_WITH(lines_of(again), doctest::Contains("a temporary file in"));
 }
 
-TEST_CASE("lines after a failure of the input are not parsed, and those before it are") {
+TEST_CASE("a failure of the input ends its lines") {
   class Failing : public TextInput {
    public:
     using TextInput::TextInput;
