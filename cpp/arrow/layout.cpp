@@ -91,7 +91,7 @@ void Layout::select(store::Listing& listing) const {
   for (const ShownColumn& column : columns_) {
     if (!list.empty()) list += ", ";
     // The only computed column is the balance of a reward address; some listings do not show it.
-    const auto balance = listing.has_bound_column() ? store::balance_as_of : "NULL";
+    const auto balance = listing.has_bound_column() ? store::balance_as_of : "NULL AS balance";
     list += column.is_computed ? balance : column.name;
   }
   listing.select(std::move(list));
