@@ -179,12 +179,12 @@ std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
       }
     }
     // A program that does not use our lock files may commit at any time.
-    is_same_state =
-        commits.front() && std::ranges::count(commits, commits.front()) == std::ssize(commits);
+    is_same_state = std::ranges::count(commits, commits.front()) == std::ssize(commits) &&
+                    (commits.front() || !sqlite(*leases.front()).has_log());
     if (attempt == max_attempts) break;
     if (!is_same_state) std::ranges::for_each(leases, [](Lease& lease) { lease->end_snapshot(); });
   }
-  if (commits.front() && !is_same_state) leases.resize(1);
+  if (!is_same_state) leases.resize(1);
   return leases;
 }
 
