@@ -85,9 +85,16 @@ TextReader::TextReader(Owned<ArrowArrayStream> stream, const std::vector<TextCol
       }) {}
 
 std::optional<files::TextPiece> TextReader::next() {
-  while (!pieces_.is_full() && begin_piece()) {
+  try {
+    while (!pieces_.is_full() && begin_piece()) {
+    }
+    return pieces_.next();
+  } catch (...) {
+    pieces_.clear();
+    batch_ = nullptr;
+    stream_ = {};
+    throw;
   }
-  return pieces_.next();
 }
 
 bool TextReader::begin_piece() {
@@ -111,7 +118,6 @@ bool TextReader::begin_piece() {
 void TextReader::fail() {
   const char* const message = stream_.get()->get_last_error(stream_.get());
   const std::string detail = message == nullptr ? "the rows cannot be read" : message;
-  stream_ = {};
   throw Error(Code::unavailable, detail);
 }
 

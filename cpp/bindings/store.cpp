@@ -86,6 +86,7 @@ Store::~Store() {
 std::shared_ptr<Service> Store::service() const {
   const std::lock_guard guard(mutex_);
   if (!service_) throw Error(Code::closed, "the service is closed");
+  service_->check_usable();
   return service_;
 }
 

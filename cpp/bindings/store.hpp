@@ -26,7 +26,7 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  // Throws closed after close().
+  // Throws closed after close(), and in a forked child.
   std::shared_ptr<service::Service> service() const;
   void close();
 

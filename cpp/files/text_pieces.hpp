@@ -64,6 +64,8 @@ class TextPieces {
   void start(Formatter format);
   // Waits for the next piece; nullopt if none is left. Throws the exception of its formatter.
   std::optional<TextPiece> next();
+  // Drops all pieces.
+  void clear() { pieces_.clear(); }
 
  private:
   std::size_t most_;

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <random>
 #include <system_error>
+#include <utility>
 
 #include "model/error.hpp"
 
@@ -146,7 +147,11 @@ void WholeFile::synchronise() {
 }
 
 void WholeFile::commit() {
-  if (is_direct_) return close();
+  if (is_direct_) {
+    // Some file systems report a failed write only now.
+    if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+    return;
+  }
   if (permissions_ && ::fchmod(descriptor_, *permissions_) != 0) fail(errno);
   synchronise();
   const std::string& name = unfinished_path();

@@ -3,6 +3,7 @@
 #include <sodium.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "model/error.hpp"
 #include "model/timestamp.hpp"
@@ -166,6 +167,7 @@ std::optional<Lane::Ticket> Lane::submit(service::Service& service, service::Def
 
 Response Lane::finish(Ticket ticket, service::Answer answer) {
   const auto node = writes_.extract(ticket);
+  if (node.empty()) throw std::invalid_argument("there is no write with this ticket");
   return respond(node.mapped(), std::move(answer));
 }
 

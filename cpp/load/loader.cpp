@@ -54,6 +54,7 @@ class Loader {
         read_first();
         if (needs_writer()) write();
         prepared_.reset();
+        result_.unknown_members = parser_->unknown_members();
       } catch (...) {
         service_.resume_background_work();
         if (!before.committed) throw;
@@ -64,7 +65,6 @@ class Loader {
       }
       service_.resume_background_work();
     } while (!is_at_end_ && !is_outdated_);
-    result_.unknown_members = parser_->unknown_members();
     result_.rejections = std::move(rejections_);
     return std::move(result_);
   }

@@ -95,3 +95,9 @@ def test_a_read_cannot_be_queued_as_a_write(store_path: Path) -> None:
             with pytest.raises(InvalidRequest, match="does not write"):
                 writes.submit(store, _core.Principal(), name, [])
     store.close()
+
+
+def test_a_ticket_is_finished_once() -> None:
+    lane = _core.Lane([], bounds_s=[], large_bytes=0, large_body_header=b"", replay_header=b"")
+    with pytest.raises(ValueError, match="ticket"):
+        lane.finish(7, b"", False)

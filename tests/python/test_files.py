@@ -271,11 +271,13 @@ def test_a_store_of_every_version_so_far_is_migrated(tmp_path: Path, operator: S
 ASKED_AS_NOBODY = """
 import os, sys, comptroller
 with comptroller.open(":memory:") as svc:
-    svc.identities.list()
+    svc.claims.list()
+    len(svc.reports.claims_summary())
 os.setgid(65534), os.setuid(65534)
 with comptroller.open(sys.argv[1], read_only=True) as svc:
     for asked in sys.stdin:
-        print(len(svc.identities.list()), flush=True)
+        listed, reported = svc.claims.list(), svc.reports.claims_summary(by=("status",))
+        print(len(listed), reported.to_polars()["claims"].sum(), flush=True)
 """
 
 
@@ -292,21 +294,22 @@ def test_a_reader_without_write_permission_sees_the_writes_of_others() -> None:
             assert reader.stdin
             assert reader.stdout
 
-            def seen() -> int:
+            def seen() -> tuple[int, int]:
                 reader.stdin.write("?\n")
                 reader.stdin.flush()
-                return int(reader.stdout.readline())
+                listed, reported = map(int, reader.stdout.readline().split())
+                return listed, reported
 
-            assert seen() == 0
+            assert seen() == (0, 0)
             with comptroller.open(path) as writer:
-                writer.identities.put(id="alice")
-                assert seen() == 1
-                writer.identities.put(id="bob")
-                assert seen() == 2
-            assert seen() == 2
+                writer.claims.put(short_line("claims", id="a"))
+                assert seen() == (1, 1)
+                writer.claims.put(short_line("claims", id="b"))
+                assert seen() == (2, 2)
+            assert seen() == (2, 2)
             with comptroller.open(path) as writer:
-                loaded(writer, "identities", *(line("identities", id=f"i{n}") for n in range(500)))
-            assert seen() == 100  # a page
+                loaded(writer, "claims", *(short_line("claims", id=f"c{n}") for n in range(500)))
+            assert seen() == (100, 502)  # a page, all
             reader.stdin.close()
         assert reader.returncode == 0
 

@@ -95,7 +95,7 @@ def test_an_interrupted_load_that_keeps_going_counts_the_committed_lines(
 ) -> None:
     row = ndjson([short_line("claims", id="?")])
     rows = b"".join(row.replace(b"?", b"%d" % number) for number in range(150_000))
-    rows = b'{"id":"refused"}\n' + rows
+    rows = b'{"id":"refused","new":1}\n' + rows
     seen = 0
 
     def stop(_done: int, _total: int | None, rows: int) -> None:
@@ -110,7 +110,7 @@ def test_an_interrupted_load_that_keeps_going_counts_the_committed_lines(
     assert 50_000 <= kept <= seen
     result = vars(interrupted.value)["load_result"]
     assert (result.committed, result.read, result.inserted) == (True, kept + 1, kept)
-    assert result.rejected == 1
+    assert (result.rejected, result.unknown_members) == (1, {"new": 1})
     assert [rejection.line for rejection in result.rejections] == [1]
 
 

@@ -67,7 +67,9 @@ import json, os, sys, comptroller
 print("ready", flush=True)
 svc = comptroller.open(sys.argv[1])
 svc.identities.put(id="alice")
+svc.reports.claims_summary()
 reading, writing = os.pipe()
+svc.reports._turn.acquire()  # as if another thread ran a report
 child = os.fork()
 if child == 0:
     outcomes = []
@@ -77,6 +79,10 @@ if child == 0:
         lambda: svc.claims.stream(),
         lambda: svc.load("claims", []),
         lambda: svc.check(),
+        lambda: svc.reports.claims_summary(),
+        lambda: svc.reports.overview(),
+        lambda: svc.export("claims", "-"),
+        lambda: svc.host.store.commits(),
     ):
         try:
             outcomes.append(repr(ask()))
@@ -88,6 +94,7 @@ if child == 0:
 os.close(writing)
 print(os.fdopen(reading).read())
 assert os.waitpid(child, 0)[1] == 0
+svc.reports._turn.release()
 svc.identities.put(id="carol")
 assert svc.check()["ok"]
 """
@@ -369,4 +376,4 @@ print("written")
 
 def test_a_forked_child_is_refused(store_path: Path) -> None:
     (printed,) = run_together(FORKER, [[str(store_path)]])
-    assert json.loads(printed) == ["closed"] * 5
+    assert json.loads(printed) == ["closed"] * 9

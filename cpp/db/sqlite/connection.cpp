@@ -143,11 +143,8 @@ void SqliteConnection::check_interrupt() {
 }
 
 void SqliteConnection::begin_snapshot() {
-  if (reads_pages_) {
-    // The first read opens the log. A file opened as immutable has none.
-    if (file_of(handle(), SQLITE_FCNTL_JOURNAL_POINTER) == nullptr) read_now();
-    before_snapshot_ = LastCommit::of(handle());
-  }
+  if (!has_log()) read_now();
+  before_snapshot_ = LastCommit::of(handle());
   query("BEGIN").run();
 }
 
@@ -196,7 +193,7 @@ std::optional<LastCommit> SqliteConnection::begin_present_snapshot() {
 bool SqliteConnection::has_pages() {
   if (const auto before = std::exchange(before_snapshot_, std::nullopt)) {
     read_now();
-    has_pages_ = pages_->follow(*before);
+    has_pages_ = reads_pages_ && pages_->follow(*before);
   }
   return has_pages_;
 }

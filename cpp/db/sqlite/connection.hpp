@@ -63,6 +63,8 @@ class SqliteConnection final : public Connection {
   void read_with_sql() { reads_pages_ = false; }
   // Fixes the state that a new snapshot sees; without it, SQLite does so at the first read.
   void read_now();
+  // Whether the log is open. The first read opens it, unless the file was opened as immutable.
+  bool has_log() const { return file_of(handle(), SQLITE_FCNTL_JOURNAL_POINTER) != nullptr; }
   // Begins a snapshot of the current state. Returns the last commit that it sees, if known.
   std::optional<LastCommit> begin_present_snapshot();
   // Each commit waits for the disk. The log is written to the database only on request.

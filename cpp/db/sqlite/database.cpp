@@ -87,6 +87,7 @@ class SqliteDatabase final : public Database {
   Readers readers_;
   std::mutex watching_;
   std::optional<Lease> watch_;  // detects commits of other connections
+  std::int64_t opening_of_watch_ = 0;
 };
 
 SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
@@ -158,13 +159,10 @@ SqliteDatabase::~SqliteDatabase() {
 
 std::int64_t SqliteDatabase::version() {
   const std::lock_guard lock(watching_);
-  if (!watch_) watch_.emplace(readers_.lend());
-  const std::int64_t commits = sqlite(**watch_).read_number("PRAGMA data_version");
-  if (!options_.read_only) return commits;
-  // A read-only file is read without a lock; data_version does not change when the file is
-  // replaced.
-  std::error_code ignored;
-  return commits ^ filesystem::last_write_time(path_, ignored).time_since_epoch().count();
+  const std::int64_t opening = readers_.opening();
+  if (!watch_ || opening != opening_of_watch_) watch_.emplace(readers_.lend());
+  opening_of_watch_ = opening;
+  return opening << 32U | sqlite(**watch_).read_number("PRAGMA data_version");
 }
 
 std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
@@ -181,12 +179,12 @@ std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
       }
     }
     // A program that does not use our lock files may commit at any time.
-    is_same_state =
-        commits.front() && std::ranges::count(commits, commits.front()) == std::ssize(commits);
+    is_same_state = std::ranges::count(commits, commits.front()) == std::ssize(commits) &&
+                    (commits.front() || !sqlite(*leases.front()).has_log());
     if (attempt == max_attempts) break;
     if (!is_same_state) std::ranges::for_each(leases, [](Lease& lease) { lease->end_snapshot(); });
   }
-  if (commits.front() && !is_same_state) leases.resize(1);
+  if (!is_same_state) leases.resize(1);
   return leases;
 }
 

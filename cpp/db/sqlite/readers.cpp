@@ -93,6 +93,12 @@ void Readers::take_back(std::unique_ptr<SqliteConnection> connection, int openin
     idle_.push_back(std::move(connection));
 }
 
+int Readers::opening() {
+  const std::lock_guard guard(mutex_);
+  follow_changes();
+  return opening_;
+}
+
 void Readers::close() {
   const std::lock_guard guard(mutex_);
   idle_.clear();

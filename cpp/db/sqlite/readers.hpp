@@ -29,6 +29,8 @@ class Readers {
   // Lends a connection outside any transaction, an idle one if possible. It must be returned before
   // this object is destroyed.
   Lease lend();
+  // Returns a number that changes when the earlier connections do not see the file's changes.
+  int opening();
   // Closes the idle connections.
   void close();
 

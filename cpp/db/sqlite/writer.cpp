@@ -106,8 +106,8 @@ void Writer::check_interrupt(Task& task, std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// Ends the turn of the leading thread, and reports the outcomes of the tasks that it ran.
-void Writer::stop_leading(Tasks finished) noexcept {
+// Reports the outcomes of tasks.
+void Writer::finish(Tasks finished) noexcept {
   Tasks later;
   {
     const std::lock_guard lock(mutex_);
@@ -121,9 +121,13 @@ void Writer::stop_leading(Tasks finished) noexcept {
         finished.pop_front();
       }
     }
-    pass_leadership();
   }
   report(later);
+}
+
+void Writer::stop_leading() noexcept {
+  const std::lock_guard lock(mutex_);
+  pass_leadership();
 }
 
 // Makes the first task in the queue the leader. Called with the mutex held.
@@ -222,16 +226,17 @@ Tasks Writer::take_overdue() noexcept {
 }
 
 void Writer::lead(Task& task) noexcept {
-  Tasks batch;
   try {
     const LockGuard guard(write_lock_, task.deadline, &interrupt_);
-    batch = take_batch();
+    Tasks batch = take_batch();
     run(batch, task);
+    finish(std::move(batch));
+    checkpoint_if_due();
   } catch (...) {
     task.failure = std::current_exception();  // only this task failed to get the lock
-    batch = take_alone(task);
+    finish(take_alone(task));
   }
-  stop_leading(std::move(batch));
+  stop_leading();
 }
 
 Tasks Writer::take_batch() {
@@ -264,7 +269,6 @@ void Writer::run(const Tasks& batch, const Task& leader) noexcept {
     if (!has_succeeded) return undo();
     commit(leader.deadline);
     count(batch);
-    checkpoint_if_due();
   } catch (...) {
     undo();
     for (Task* const task : batch) {

@@ -83,7 +83,8 @@ class Writer {
   void wait_for_turn(Task& task, std::chrono::milliseconds max_wait);
   void check_interrupt(Task& task, std::unique_lock<std::mutex>& lock);
   void lead(Task& task) noexcept;
-  void stop_leading(Tasks finished) noexcept;
+  void finish(Tasks finished) noexcept;
+  void stop_leading() noexcept;
   void pass_leadership() noexcept;
   static void report(const Tasks& later) noexcept;
   void run_later() noexcept;

@@ -63,7 +63,8 @@ void Writer::run_alone(std::chrono::milliseconds max_wait, const std::function<v
     undo();
   }
   guard.reset();
-  stop_leading(take_alone(task));
+  finish(take_alone(task));
+  stop_leading();
   if (task.failure) std::rethrow_exception(task.failure);
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC
@@ -97,11 +98,13 @@ class Runner:
         self._engine = engine
         self._cached: Tables | None = None
         self._is_closed = False
+        self._process = os.getpid()
         self._lock = Lock()  # guards _cached and _is_closed
         self._turn = Lock()  # serializes reports, so that they do not read the tables twice
 
     def run(self, definition: Definition, given: Mapping[str, Any]) -> Report:
         """Runs a report with these arguments; the others have their defaults."""
+        self._source.version()  # raises Closed in a forked child, which may never get its turn
         with self._turn, self._tables(given.get("engine")) as tables:
             request = ReportRequest(definition, given)
             tables.drop_outdated()
@@ -147,6 +150,7 @@ class Runner:
             MissingExtra: a module of the engine is not installed.
         """
         bounds = {"since": since, "until": until}
+        self._source.version()
         with self._turn:
             return overview(list(self._run_each(PARTS, bounds, engine)), bounds)
 
@@ -165,6 +169,8 @@ class Runner:
 
     def close(self) -> None:
         """Drops the cached tables; later reports cache nothing."""
+        if os.getpid() != self._process:
+            return  # DuckDB crashes in a forked child, which lacks its threads
         with self._lock:
             self._is_closed = True
             cached, self._cached = self._cached, None

@@ -208,10 +208,23 @@ TEST_CASE("a reader may be destroyed before the end of the stream") {
 }
 
 TEST_CASE("a failed stream reports its message and then ends") {
-  Stream stream{{integers({1})}, 0, 1, 0, 5};
-  TextReader reader(stream.begin(), {{"x", {}}}, TextFormat::csv);
-  CHECK_THROWS_WITH_AS(reader.next(), "the disk is gone", Error);
+  for (const int batches : {0, 1}) {
+    Stream stream{{integers({1})}, 0, 1, batches, 5};
+    TextReader reader(stream.begin(), {{"x", {}}}, TextFormat::csv);
+    CHECK_THROWS_WITH_AS(reader.next(), "the disk is gone", Error);
+    CHECK(!reader.next());
+  }
+}
+
+TEST_CASE("a stream ends when a formatter fails") {
+  Stream stream{{integers(std::vector<std::int64_t>(20'000))}, 0, 20'000, 2};
+  const auto format = [](std::string&, const ArrowArray&, std::int64_t begin, std::int64_t) {
+    if (begin == 0) throw Error(Code::internal, "no format");
+  };
+  TextReader reader(stream.begin(), [&](const ArrowSchema&) { return format; });
+  CHECK_THROWS_WITH_AS(reader.next(), "no format", Error);
   CHECK(!reader.next());
+  CHECK(stream.open == 0);
 }
 
 TEST_CASE("types that cannot be text are refused") {

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <future>
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include "db/folder.hpp"
+#include "db/sqlite/connection.hpp"
 #include "db/sqlite/database.hpp"
 #include "model/error.hpp"
 #include "threads.hpp"
@@ -197,6 +199,29 @@ TEST_CASE("readers of one snapshot see the same state during writes") {
     }
     CHECK(counts == std::vector<std::int64_t>(4, counts.front()));
   } while (!is_done);
+}
+
+TEST_CASE("readers of one snapshot see the same state while another program commits") {
+  const Folder folder;
+  const auto database = sqlite::open(folder / "a.db", {});
+  sqlite::SqliteConnection other(folder / "a.db", SQLITE_OPEN_READWRITE);
+  const auto commit = [](unsigned, void* connection, void*, void*) {
+    static_cast<sqlite::SqliteConnection*>(connection)
+        ->execute("INSERT INTO customers DEFAULT VALUES");
+    return 0;
+  };
+  // The other program commits whenever one of the readers begins a statement.
+  for (const Lease& reader : database->readers_of_one_snapshot(2)) {
+    sqlite3_trace_v2(static_cast<sqlite::SqliteConnection&>(*reader).handle(), SQLITE_TRACE_STMT,
+                     commit, &other);
+  }
+  std::set<std::int64_t> counts;
+  for (const Lease& reader : database->readers_of_one_snapshot(2)) {
+    Query query = reader->query("SELECT count(*) FROM customers");
+    query.step();
+    counts.insert(query.column(0).integer);
+  }
+  CHECK(counts.size() == 1);
 }
 
 TEST_CASE("a reader returned inside a transaction is lent again outside of one") {

@@ -71,6 +71,24 @@ TEST_CASE("a write without a waiting thread is durable when it is reported") {
   CHECK(database->commits().writes == 100);
 }
 
+TEST_CASE("a write is reported before its commit leads to a checkpoint") {
+  const Folder folder;
+  const std::string path = folder / "a.db";
+  const auto database = sqlite::open(path, {});
+  const auto size = [&] { return std::filesystem::file_size(path); };
+  const auto before = size();
+  std::promise<std::uintmax_t> reported;
+  const auto fill = [](Connection& connection) {
+    connection.execute(
+        "CREATE TABLE large AS WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL"
+        " SELECT number + 1 FROM numbers LIMIT 5000) SELECT zeroblob(4000) FROM numbers");
+  };
+  database->write_later(fill, [&](const std::exception_ptr&) { reported.set_value(size()); });
+  CHECK(reported.get_future().get() == before);
+  database->write([](Connection& connection) { insert(connection, 1); });
+  CHECK(size() > before);
+}
+
 TEST_CASE("writes of both kinds share a queue and commits") {
   const auto database = sqlite::open("", {.is_temporary = true});
   constexpr int threads = 16;

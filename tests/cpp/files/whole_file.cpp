@@ -238,5 +238,14 @@ TEST_CASE("a full disk is unavailable, and a device is not replaced by a file") 
   CHECK(fs::is_character_file("/dev/null"));
 }
 
+TEST_CASE("a device that fails when it is closed is not written") {
+  const int next = ::dup(STDOUT_FILENO);
+  ::close(next);
+  WholeFile file("/dev/null");
+  file.write("x");
+  ::close(next);  // the descriptor of the file, which then cannot be closed
+  CHECK_THROWS_WITH_AS(file.commit(), "/dev/null cannot be written: Bad file descriptor", Error);
+}
+
 }  // namespace
 }  // namespace comptroller::files
