@@ -37,12 +37,16 @@ std::optional<Value> Listing::key_of_identity(const Value& id) const {
   return Value::of(query.column(0).integer);
 }
 
-std::optional<Value> Listing::key_of_group(std::string_view id) const {
-  const auto symbol = connection_.symbols().find(id);
-  if (!symbol) return std::nullopt;
-  const GroupFacts group = group_facts(connection_, *symbol);
-  if (group.is_known && !ownership_.includes(Value::of(group.customer))) return std::nullopt;
-  return Value::of(*symbol);
+void Listing::add_group(const Index& index, std::string_view column, std::string_view id) {
+  std::vector<Value> found;
+  if (const auto symbol = connection_.symbols().find(id)) {
+    const GroupFacts group = group_facts(connection_, *symbol);
+    const bool is_stored = group.is_known || &index == &by_id;
+    found.push_back(Value::of(*symbol));
+    if (!is_stored && ownership_.is_restricted) return filter(any_of(unindexed(column), found));
+    if (is_stored && !ownership_.includes(Value::of(group.customer))) found.clear();
+  }
+  add({selectivity_of<GroupId>(column), {{&index, column, std::move(found)}}});
 }
 
 void Listing::add_prefix(const Index& index, std::string_view column, std::string_view prefix,

@@ -90,8 +90,6 @@ class Listing {
   std::optional<Value> stored(const Given& value) {
     if constexpr (std::same_as<T, KeyOf<StoredIdentity>>) {
       return key_of_identity(parameters_.identifier(value.value));
-    } else if constexpr (std::same_as<T, GroupId>) {
-      return key_of_group(value.value);
     } else if constexpr (storage_class<T>() == StorageClass::symbol) {
       const auto key = connection_.symbols().find(value.value);
       return key ? std::optional(Value::of(*key)) : std::nullopt;
@@ -136,6 +134,10 @@ class Listing {
     // Several rows of the other table may refer to the same listed row.
     add({selectivity_of<T>(Column.view()), {alternative(declared, values)}, !By.table.empty()});
   }
+  template <Literal Column, const Index& By, class Given>
+  void add_declared(Equals<Column, GroupId, By>, std::span<const Given> values) {
+    add_group(By, Column.view(), values.front().value);
+  }
   template <class... F, class Given>
   void add_declared(AnyOf<F...>, std::span<const Given> values) {
     add({Selectivity::narrow, {alternative(F{}, values)...}, true});
@@ -170,11 +172,10 @@ class Listing {
   static void keep_distinct(std::vector<Value>& values);
   void add_prefix(const Index& index, std::string_view column, std::string_view prefix,
                   std::size_t longest);
-  // Return the key of an identity, the symbol of a group. A client gets nullopt for those of other
-  // customers, so that its pages do not read their rows. A group that is not stored has no
-  // customer: the database passes over the claims of other customers that name it.
+  // A client's list visits no rows of an identity or a group of another customer. The customers of
+  // rows that name a group that is not stored are unknown, so its index does not drive such a list.
+  void add_group(const Index& index, std::string_view column, std::string_view id);
   std::optional<Value> key_of_identity(const Value& id) const;
-  std::optional<Value> key_of_group(std::string_view id) const;
   Sql condition(const ListFilter& filter) const;
   bool names_customers(const Index& index) const;
 
