@@ -106,6 +106,8 @@ class Listing {
   bool has_bound_column() const { return column_value_.has_value(); }
 
   TimeRange& range() { return range_; }
+  const Ownership& ownership() const { return ownership_; }
+  db::Connection& connection() const { return connection_; }
 
   // Returns the rows of a page; they must not outlive the listing.
   PageRows run(const PageQuery& page) const;
