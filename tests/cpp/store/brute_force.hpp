@@ -163,11 +163,11 @@ std::vector<std::string> ids_of_short_pages(ServiceFixture& fixture, const Princ
     }
     if (count > page.limit) return {"a page has a wrong size"};
     page.position = rows.next_page();
+    if (rows.step() || rows.next_page() != page.position) return {"a page continues after its end"};
   } while (page.position);
   return ids;
 }
 
-// Returns the same rows as streams and exports read them, in order of insertion.
 // Returns the number of claims of a jurisdiction on a page that visits at most `max_visited`
 // claims; nullopt if another page follows.
 inline std::optional<std::int64_t> count_on_only_page(ServiceFixture& fixture,
@@ -184,6 +184,7 @@ inline std::optional<std::int64_t> count_on_only_page(ServiceFixture& fixture,
   return rows.next_page() ? std::nullopt : std::optional(count);
 }
 
+// Returns the same rows as streams and exports read them, in order of insertion.
 template <class R>
 std::vector<std::string> scan_ids(ServiceFixture& fixture, const Principal& principal,
                                   const std::string& list, const Parameters& parameters,
