@@ -168,9 +168,6 @@ class Listing {
   }
   // NOLINTEND(readability-redundant-parentheses)
 
-  // The filters that the indexes of access paths serve, once for each path.
-  using Served = std::vector<const ListFilter*>;
-
   static void keep_distinct(std::vector<Value>& values);
   void add_prefix(const Index& index, std::string_view column, std::string_view prefix,
                   std::size_t longest);
@@ -181,11 +178,9 @@ class Listing {
   Sql condition(const ListFilter& filter) const;
   bool names_customers(const Index& index) const;
 
-  std::vector<Value> values_of_closed_set(std::string_view column, Served& served) const;
-  AccessPath path(const Alternative& alternative, Served& served) const;
-  // Returns the conditions on rows, each after " AND ", without the filters that all of `paths`
-  // paths serve.
-  Sql conditions_besides(const Served& served, std::size_t paths) const;
+  AccessPath path(const ListFilter& driving, const Alternative& alternative) const;
+  // Returns the conditions on rows, each after " AND ", without the filters that an index serves.
+  Sql conditions_besides(const std::vector<const ListFilter*>& served) const;
   Sql selection() const;  // SELECT and the columns
   // Describes the rows that `scan` reads; nullopt if only SQL can express them.
   std::optional<db::TableScan> table_scan(std::int64_t from, std::int64_t before) const;

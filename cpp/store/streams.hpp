@@ -48,8 +48,8 @@ struct AccessPath {
   std::size_t stream_count() const;
 };
 
-// The select list of the rows that a list visits: their position, and if there are conditions,
-// whether they meet them. `conditions` is empty or begins with " AND ".
+// The select list of the rows that a list visits: their position, and whether they meet the
+// conditions. `conditions` is empty or begins with " AND ".
 Sql select_candidate(const Index& index, const Sql& conditions);
 // Returns the current row of a query with this select list.
 Candidate candidate_of(db::Query& row);
