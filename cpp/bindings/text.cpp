@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <mutex>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -48,7 +48,7 @@ class TextRows {
     }
     const py::gil_scoped_release released;
     const auto format = is_json ? TextFormat::json : TextFormat::csv;
-    reader_ = std::make_unique<TextReader>(std::move(stream), described, format);
+    reader_.emplace(std::move(stream), described, format);
   }
 
   std::optional<TextPiece> next() {
@@ -59,7 +59,7 @@ class TextRows {
 
  private:
   std::mutex mutex_;
-  std::unique_ptr<TextReader> reader_;
+  std::optional<TextReader> reader_;
 };
 
 // The rows as NDJSON to load, for one reader at a time, in any thread.

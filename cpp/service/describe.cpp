@@ -15,7 +15,7 @@ namespace comptroller::service {
 namespace {
 
 template <class T>
-using Named = std::vector<std::pair<std::string_view, T>>;
+using ByName = std::vector<std::pair<std::string_view, T>>;
 
 // A flag is written only if it is true.
 using Flag = std::optional<bool>;
@@ -39,7 +39,7 @@ struct FieldDescription {
 struct RecordDescription {
   RECORD(RecordDescription);
   FIELD(std::string_view, doc);
-  FIELD(Named<FieldDescription>, members);
+  FIELD(ByName<FieldDescription>, members);
 };
 
 // A resource of the service. Its name is also that of loads, exports and streams of its records.
@@ -52,12 +52,12 @@ struct Resource {
 struct Description {
   RECORD(Description);
   FIELD(std::vector<Resource>, resources);
-  FIELD(Named<RecordDescription>, records);
-  FIELD(Named<RecordDescription>, requests);
-  FIELD(Named<Named<std::string_view>>, enums);
+  FIELD(ByName<RecordDescription>, records);
+  FIELD(ByName<RecordDescription>, requests);
+  FIELD(ByName<ByName<std::string_view>>, enums);
   FIELD(std::span<const Operation>, operations);
   FIELD(std::span<const Problem>, problems);
-  FIELD(Named<std::string_view>, scopes);
+  FIELD(ByName<std::string_view>, scopes);
 };
 
 Flag flag(bool is_true) {
@@ -97,12 +97,12 @@ RecordDescription describe_record() {
 }
 
 template <Use use, Record... R>
-Named<RecordDescription> describe_records() {
+ByName<RecordDescription> describe_records() {
   return {{type_name<R>(), describe_record<R, use>()}...};
 }
 
 template <Record... R>
-Named<RecordDescription> describe_requests(Requests<R...> /*all*/) {
+ByName<RecordDescription> describe_requests(Requests<R...> /*all*/) {
   return describe_records<Use::request, R...>();
 }
 
@@ -112,14 +112,14 @@ std::vector<Resource> describe_resources() {
 }
 
 template <class E>
-Named<std::string_view> describe_values() {
-  Named<std::string_view> values;
+ByName<std::string_view> describe_values() {
+  ByName<std::string_view> values;
   for (const EnumValue& value : values_of<E>) values.emplace_back(value.text, value.meaning);
   return values;
 }
 
 template <class... E>
-Named<Named<std::string_view>> describe_closed_sets() {
+ByName<ByName<std::string_view>> describe_closed_sets() {
   return {{type_name<E>(), describe_values<E>()}...};
 }
 

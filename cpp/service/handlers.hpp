@@ -29,7 +29,7 @@ struct Context {
 // A list's answer as JSON: {"items": [...], "next_page_cursor": "..."}, the items being R.
 template <Record R>
 struct PageOf {
-  using ThisRecord = R;
+  using Item = R;
   std::string json;
 };
 

@@ -206,7 +206,6 @@ Operation make_row(const Endpoints& resource, std::string_view scope,
                       .is_list = is_page,
                       .request_source = source,
                       .request = type_name<Request>(),
-                      .answer = type_name<typename Answer::ThisRecord>(),
                       .prepare = std::bind_front(&prepare<source, Answer, Request>, handler)};
   row.route.remove_prefix(std::min(operation.method.size() + 1, row.route.size()));
   for (const std::string& prefix : prefixes) {
@@ -214,8 +213,10 @@ Operation make_row(const Endpoints& resource, std::string_view scope,
   }
   if constexpr (has_body(source)) operation.body_envelope = envelope_of<Request>;
   if constexpr (is_page) {
+    operation.answer = type_name<typename Answer::Item>();
     operation.is_short_page = &is_short_page<Request>;
   } else {
+    operation.answer = type_name<Answer>();
     operation.envelope = resource.envelope;
   }
   complete(operation, std::derived_from<Request, OfCustomer>);

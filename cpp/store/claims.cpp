@@ -7,13 +7,13 @@
 namespace comptroller::store {
 
 Listing claims_listing(db::Connection& connection, ListClaims request, Ownership ownership) {
-  if (!request.jurisdiction || !has_jurisdiction_changes(connection)) {
-    return make_listing<Claim>(connection, request, std::move(ownership));
+  std::optional<std::int64_t> changing;  // the jurisdiction, while groups are in transition
+  if (request.jurisdiction && has_jurisdiction_changes(connection)) {
+    changing = connection.symbols().find(request.jurisdiction->value);
+    if (changing) request.jurisdiction.reset();
   }
-  const Label jurisdiction = *request.jurisdiction;
-  request.jurisdiction.reset();
-  auto listing = make_listing<Claim>(connection, request, ownership);
-  filter_by_jurisdiction(listing, connection, jurisdiction, ownership);
+  auto listing = make_listing<Claim>(connection, request, std::move(ownership));
+  if (changing) filter_by_jurisdiction(listing, *changing);
   return listing;
 }
 

@@ -9,8 +9,10 @@ namespace {
 
 // About 5 ms; other writers wait for at most one part.
 constexpr std::int64_t claims_a_part = 500;
-// While more groups are in transition, lists by jurisdiction read the claims of all jurisdictions.
-constexpr int max_groups_merged = 16;
+// While more groups join a jurisdiction, or more are in transition, the list of the jurisdiction
+// reads the claims of all jurisdictions.
+constexpr std::size_t max_groups_merged = 16;
+constexpr std::int64_t max_changes_read = 1000;
 
 // Returns the first claims of a group after a position, in order of time.
 std::vector<Position> next_claims(db::Connection& connection, std::int64_t group,
@@ -84,24 +86,20 @@ bool has_jurisdiction_changes(db::Connection& connection) {
   return connection.query("SELECT group_id FROM jurisdiction_changes LIMIT 1").step();
 }
 
-void filter_by_jurisdiction(Listing& claims, db::Connection& connection, const Label& jurisdiction,
-                            const Ownership& ownership) {
-  const auto symbol = connection.symbols().find(jurisdiction.value);
-  if (!symbol)
-    return claims.add({Selectivity::term, {{&ListClaims::by_jurisdiction, "jurisdiction", {}}}});
-  const Value code = Value::of(*symbol);
+void filter_by_jurisdiction(Listing& claims, std::int64_t jurisdiction) {
+  const Value code = Value::of(jurisdiction);
   claims.filter(
       {"(SELECT jurisdiction FROM payout_groups WHERE id = claims.payout_group_id) = ?", {code}});
   std::vector<Value> joining;
-  db::Query changes = connection.query("SELECT group_id FROM jurisdiction_changes LIMIT ?");
-  changes.bind(1, Value::of(max_groups_merged + 1));
-  for (int count = 1; changes.step(); ++count) {
-    if (count > max_groups_merged) return;
-    const Value group = changes.column(0);
-    const GroupFacts facts = group_facts(connection, group.integer);
-    if (facts.jurisdiction == code.integer && ownership.includes(Value::of(facts.customer))) {
-      joining.push_back(group);
+  db::Query changes = claims.connection().query(
+      "SELECT group_id, customer_id, jurisdiction FROM jurisdiction_changes"
+      " CROSS JOIN payout_groups ON id = group_id LIMIT ?");
+  changes.bind(1, Value::of(max_changes_read + 1));
+  for (std::int64_t count = 1; changes.step(); ++count) {
+    if (changes.column(2) == code && claims.ownership().includes(changes.column(1))) {
+      joining.push_back(changes.column(0));
     }
+    if (joining.size() > max_groups_merged || count > max_changes_read) return;
   }
   const bool may_overlap = !joining.empty();
   claims.add({Selectivity::term,

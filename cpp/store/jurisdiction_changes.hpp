@@ -17,10 +17,9 @@ bool continue_jurisdiction_changes(db::Connection& connection);
 
 bool has_jurisdiction_changes(db::Connection& connection);
 
-// Adds the filter by jurisdiction to a list of claims while groups are in transition. The list
-// reads the claims that have a copy of the jurisdiction, and those of the groups in transition to
-// it. The jurisdiction of the claim's group decides.
-void filter_by_jurisdiction(Listing& claims, db::Connection& connection, const Label& jurisdiction,
-                            const Ownership& ownership);
+// Adds the filter by jurisdiction (a symbol) to a list of claims while groups are in transition.
+// The list reads the claims that have a copy of the jurisdiction, and those of the groups in
+// transition to it. The jurisdiction of the claim's group decides.
+void filter_by_jurisdiction(Listing& claims, std::int64_t jurisdiction);
 
 }  // namespace comptroller::store

@@ -20,6 +20,14 @@ auto is_on(std::string_view column) {
   };
 }
 
+std::vector<Value> codes_of_closed_set(std::size_t count) {
+  std::vector<Value> codes(count);
+  for (std::size_t code = 0; code < count; ++code) {
+    codes[code] = Value::of(static_cast<std::int64_t>(code));
+  }
+  return codes;
+}
+
 }  // namespace
 
 void Listing::keep_distinct(std::vector<Value>& values) {
@@ -37,12 +45,16 @@ std::optional<Value> Listing::key_of_identity(const Value& id) const {
   return Value::of(query.column(0).integer);
 }
 
-std::optional<Value> Listing::key_of_group(std::string_view id) const {
-  const auto symbol = connection_.symbols().find(id);
-  if (!symbol) return std::nullopt;
-  const GroupFacts group = group_facts(connection_, *symbol);
-  if (group.is_known && !ownership_.includes(Value::of(group.customer))) return std::nullopt;
-  return Value::of(*symbol);
+void Listing::add_group(const Index& index, std::string_view column, std::string_view id) {
+  std::vector<Value> found;
+  if (const auto symbol = connection_.symbols().find(id)) {
+    const GroupFacts group = group_facts(connection_, *symbol);
+    const bool is_stored = group.is_known || &index == &by_id;
+    found.push_back(Value::of(*symbol));
+    if (!is_stored && ownership_.is_restricted) return filter(any_of(unindexed(column), found));
+    if (is_stored && !ownership_.includes(Value::of(group.customer))) found.clear();
+  }
+  add({selectivity_of<GroupId>(column), {{&index, column, std::move(found)}}});
 }
 
 void Listing::add_prefix(const Index& index, std::string_view column, std::string_view prefix,
@@ -76,22 +88,9 @@ Sql Listing::condition(const ListFilter& filter) const {
   return any.add(")");
 }
 
-// The values of a closed set that its filter selects, or all values if there is no filter.
-std::vector<Value> Listing::values_of_closed_set(std::string_view column, Served& served) const {
-  const auto filter = std::ranges::find_if(filters_, is_on(column));
-  if (filter != filters_.end()) {
-    served.push_back(&*filter);
-    return filter->alternatives.front().values;
-  }
-  std::vector<Value> codes(count_values_(column));
-  for (std::size_t code = 0; code < codes.size(); ++code) {
-    codes[code] = Value::of(static_cast<std::int64_t>(code));
-  }
-  return codes;
-}
-
-AccessPath Listing::path(const Alternative& alternative, Served& served) const {
+AccessPath Listing::path(const ListFilter& driving, const Alternative& alternative) const {
   const Index& index = *alternative.index;
+  std::vector<const ListFilter*> served{&driving};
   AccessPath path;
   path.index = &index;
   path.table = index.table.empty() ? table_ : index.table;
@@ -107,8 +106,12 @@ AccessPath Listing::path(const Alternative& alternative, Served& served) const {
       add(column, ownership_.customers);
     } else if (column == alternative.column) {
       add(column, alternative.values);
+    } else if (const auto filter = std::ranges::find_if(filters_, is_on(column));
+               filter != filters_.end()) {
+      add(column, filter->alternatives.front().values);
+      served.push_back(&*filter);
     } else {
-      add(column, values_of_closed_set(column, served));
+      add(column, codes_of_closed_set(count_values_(column)));
     }
   }
   if (!index.where.empty()) path.condition.append(" AND ").append(index.where);
@@ -117,14 +120,19 @@ AccessPath Listing::path(const Alternative& alternative, Served& served) const {
   if (ownership_.is_restricted && !index.columns.starts_with(customer_column)) {
     add(unindexed(customer_column), ownership_.customers);
   }
+  path.further = conditions_besides(served);
+  if (!path.further.text.empty() && path.table != table_) {
+    Sql row{" AND EXISTS (SELECT 1 FROM ", {}};
+    row.add(table_).add(" WHERE ").add(table_).add(".key = ").add(path.table).add(".");
+    path.further = row.add(index.key).add(path.further).add(")");
+  }
   return path;
 }
 
-Sql Listing::conditions_besides(const Served& served, std::size_t paths) const {
+Sql Listing::conditions_besides(const std::vector<const ListFilter*>& served) const {
   Sql all;
   for (const ListFilter& filter : filters_) {
-    const auto count = std::ranges::count(served, &filter);
-    if (count == 0 || std::cmp_less(count, paths)) all.add(" AND ").add(condition(filter));
+    if (std::ranges::find(served, &filter) == served.end()) all.add(" AND ").add(condition(filter));
   }
   for (const Sql& condition : conditions_) all.add(" AND ").add(condition);
   return all;
@@ -167,26 +175,16 @@ Candidates Listing::candidates(const PageQuery& page) const {
   if (prefix_ && driving.selectivity > Selectivity::prefix) {
     if (auto found = find_prefix(*prefix_, page)) return *std::move(found);
   }
-  Served served;
   std::vector<AccessPath> paths;
   for (const Alternative& alternative : driving.alternatives) {
-    paths.push_back(path(alternative, served));
-    served.push_back(&driving);
-  }
-  const Sql conditions = conditions_besides(served, paths.size());
-  for (AccessPath& path : paths) {
-    path.further.add(conditions);
-    if (path.further.text.empty() || path.table == table_) continue;
-    Sql row{" AND EXISTS (SELECT 1 FROM ", {}};
-    row.add(table_).add(" WHERE ").add(table_).add(".key = ").add(path.table).add(".");
-    path.further = row.add(path.index->key).add(path.further).add(")");
+    paths.push_back(path(driving, alternative));
   }
   return read_streams(connection_, std::move(paths), driving.may_overlap, page);
 }
 
 std::optional<Candidates> Listing::find_prefix(const Prefix& prefix, const PageQuery& page) const {
   const bool is_by_customer = names_customers(*prefix.index);
-  const Sql select = select_candidate(by_time_, conditions_besides({}, 0));
+  const Sql select = select_candidate(by_time_, conditions_besides({}));
   std::vector<Candidate> found;
   for (const Value& customer : is_by_customer ? ownership_.customers : std::vector{Value::null()}) {
     Sql sql = select;
@@ -258,7 +256,7 @@ db::Query Listing::scan(std::int64_t from, std::int64_t before) const {
   if (ownership_.is_restricted) {
     sql.add(" AND ").add(any_of(unindexed(customer_column), ownership_.customers));
   }
-  sql.add(conditions_besides({}, 0));
+  sql.add(conditions_besides({}));
   if (range_ != TimeRange{}) {
     const std::string time = unindexed(by_time_.time);
     sql.add(" AND " + time + " >= ?", Value::of(range_.from));

@@ -90,8 +90,6 @@ class Listing {
   std::optional<Value> stored(const Given& value) {
     if constexpr (std::same_as<T, KeyOf<StoredIdentity>>) {
       return key_of_identity(parameters_.identifier(value.value));
-    } else if constexpr (std::same_as<T, GroupId>) {
-      return key_of_group(value.value);
     } else if constexpr (storage_class<T>() == StorageClass::symbol) {
       const auto key = connection_.symbols().find(value.value);
       return key ? std::optional(Value::of(*key)) : std::nullopt;
@@ -108,6 +106,8 @@ class Listing {
   bool has_bound_column() const { return column_value_.has_value(); }
 
   TimeRange& range() { return range_; }
+  const Ownership& ownership() const { return ownership_; }
+  db::Connection& connection() const { return connection_; }
 
   // Returns the rows of a page; they must not outlive the listing.
   PageRows run(const PageQuery& page) const;
@@ -135,6 +135,10 @@ class Listing {
   void add_declared(Equals<Column, T, By> declared, std::span<const Given> values) {
     // Several rows of the other table may refer to the same listed row.
     add({selectivity_of<T>(Column.view()), {alternative(declared, values)}, !By.table.empty()});
+  }
+  template <Literal Column, const Index& By, class Given>
+  void add_declared(Equals<Column, GroupId, By>, std::span<const Given> values) {
+    add_group(By, Column.view(), values.front().value);
   }
   template <class... F, class Given>
   void add_declared(AnyOf<F...>, std::span<const Given> values) {
@@ -164,25 +168,19 @@ class Listing {
   }
   // NOLINTEND(readability-redundant-parentheses)
 
-  // The filters that the indexes of access paths serve, once for each path.
-  using Served = std::vector<const ListFilter*>;
-
   static void keep_distinct(std::vector<Value>& values);
   void add_prefix(const Index& index, std::string_view column, std::string_view prefix,
                   std::size_t longest);
-  // Return the key of an identity, the symbol of a group. A client gets nullopt for those of other
-  // customers, so that its pages do not read their rows. A group that is not stored has no
-  // customer: the database passes over the claims of other customers that name it.
+  // A client's list visits no rows of an identity or a group of another customer. The customers of
+  // rows that name a group that is not stored are unknown, so its index does not drive such a list.
+  void add_group(const Index& index, std::string_view column, std::string_view id);
   std::optional<Value> key_of_identity(const Value& id) const;
-  std::optional<Value> key_of_group(std::string_view id) const;
   Sql condition(const ListFilter& filter) const;
   bool names_customers(const Index& index) const;
 
-  std::vector<Value> values_of_closed_set(std::string_view column, Served& served) const;
-  AccessPath path(const Alternative& alternative, Served& served) const;
-  // Returns the conditions on rows, each after " AND ", without the filters that all of `paths`
-  // paths serve.
-  Sql conditions_besides(const Served& served, std::size_t paths) const;
+  AccessPath path(const ListFilter& driving, const Alternative& alternative) const;
+  // Returns the conditions on rows, each after " AND ", without the filters that an index serves.
+  Sql conditions_besides(const std::vector<const ListFilter*>& served) const;
   Sql selection() const;  // SELECT and the columns
   // Describes the rows that `scan` reads; nullopt if only SQL can express them.
   std::optional<db::TableScan> table_scan(std::int64_t from, std::int64_t before) const;

@@ -1,8 +1,11 @@
 #include "store/page_rows.hpp"
 
+#include <utility>
+
 namespace comptroller::store {
 
 bool PageRows::step() {
+  if (std::exchange(has_ended_, true)) return false;  // a statement after its end begins again
   for (; visits_left_ > 0; --visits_left_) {
     const std::optional<Candidate> candidate = candidates_();
     if (!candidate) return false;
@@ -14,6 +17,7 @@ bool PageRows::step() {
     }
     --rows_left_;
     --visits_left_;
+    has_ended_ = false;
     return true;
   }
   next_page_ = position_;

@@ -10,7 +10,8 @@
 namespace comptroller::store {
 
 // The rows of a page in order, with the selected columns: of the rows that the list visits, those
-// that meet its conditions. A page ends when it is full or has visited its maximum number of rows.
+// that meet its conditions. A full page continues to the next such row, which shows that another
+// page follows. It ends there, or when it has visited its maximum number of rows.
 // The listing and the connection must outlive the rows.
 class PageRows {
  public:
@@ -38,6 +39,7 @@ class PageRows {
   std::int64_t visits_left_;
   Position position_;  // visited last
   std::optional<Position> next_page_;
+  bool has_ended_ = false;
 };
 
 // Appends `"items":[...]` with the rows of R to `out`.

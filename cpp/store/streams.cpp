@@ -139,14 +139,12 @@ std::size_t AccessPath::stream_count() const {
 }
 
 Sql select_candidate(const Index& index, const Sql& conditions) {
-  Sql select{"SELECT " + std::string(index.time) + ", " + std::string(index.key), {}};
-  if (!conditions.text.empty()) select.add(", true").add(conditions);
-  return select;
+  Sql select{"SELECT ", {}};
+  return select.add(index.time).add(", ").add(index.key).add(", true").add(conditions);
 }
 
 Candidate candidate_of(db::Query& row) {
-  const bool matches = row.column_count() == 2 || row.column(2).integer != 0;
-  return {{row.column(0).integer, row.column(1).integer}, matches};
+  return {{row.column(0).integer, row.column(1).integer}, row.column(2).integer != 0};
 }
 
 Candidates read_streams(db::Connection& connection, std::vector<AccessPath> paths, bool may_overlap,

@@ -14,8 +14,9 @@ namespace comptroller::store {
 
 // A page visits at most so many rows, whether or not they meet the conditions of the list. This
 // bounds the work of a page: usually a few milliseconds, about 20 for filters with hundreds of
-// values. Larger than any page.
+// values.
 inline constexpr std::int64_t max_rows_visited = 5'000;
+static_assert(max_rows_visited > PageLimit::most);
 
 // The range from <= created_at < before, in microseconds.
 struct TimeRange {
@@ -47,8 +48,8 @@ struct AccessPath {
   std::size_t stream_count() const;
 };
 
-// The select list of the rows that a list visits: their position, and if there are conditions,
-// whether they meet them. `conditions` is empty or begins with " AND ".
+// The select list of the rows that a list visits: their position, and whether they meet the
+// conditions. `conditions` is empty or begins with " AND ".
 Sql select_candidate(const Index& index, const Sql& conditions);
 // Returns the current row of a query with this select list.
 Candidate candidate_of(db::Query& row);

@@ -161,13 +161,6 @@ def test_all_records_are_read_over_pages_without_records(rarely_matching):
     assert list(streamed["id"]) == [oldest]
 
 
-def test_a_client_does_not_visit_records_of_another_customer(rarely_matching, shared_open_as):
-    _, filters, _ = rarely_matching
-    other = shared_open_as(customer="other")
-    page = other.claims.list(payout_group_id=filters["payout_group_id"])
-    assert (page.items, page.next_page_cursor) == ([], "")
-
-
 def test_a_value_that_the_store_lacks_ends_a_list_at_once(rarely_matching):
     client, filters, _ = rarely_matching
     page = client.claims.list(**{**filters, "chain": "never"})

@@ -220,6 +220,66 @@ TEST_CASE("lists: the cost of a page is bounded if many groups have a prefix") {
   }
 }
 
+// Many rows of another customer, with one payout group, which may not be stored, and one identity.
+struct OtherCustomer : ServiceFixture {
+  explicit OtherCustomer(bool is_group_stored) {
+    const auto time = [](int i) { return Timestamp{start.microseconds + i * 1'000'000LL}; };
+    if (is_group_stored) store_records(*this, std::vector{Store::group(0, "zenith", start)});
+    store_records(*this, std::vector{Store::identity(0, "zenith", start)});
+    std::vector<Claim> claims;
+    std::vector<RewardAddress> addresses;
+    std::vector<Control> controls;
+    for (int i = 0; i < many_rows; ++i) {
+      claims.push_back(Store::claim(i, "zenith", time(i)));
+      addresses.push_back(Store::address(i, "zenith", time(i)));
+      addresses.back().ledger = Ledger::ethereum;
+      controls.push_back(Store::control(i, "zenith", time(i)));
+      controls.back().identity_id = {id_of(1, 0)};
+      controls.back().deleted_at = Timestamp{time(i).microseconds + 1};
+      claims.back().payout_group_id = {{id_of(4, 0)}};
+      addresses.back().payout_group_id = claims.back().payout_group_id;
+    }
+    for (int i = many_rows; i < many_rows + 10; ++i) {
+      claims.push_back(Store::claim(i, "acme", time(i)));
+      claims.back().payout_group_id = {{id_of(4, 1)}};
+      addresses.push_back(Store::address(i, "acme", time(i)));
+    }
+    store_records(*this, claims);
+    store_records(*this, addresses);
+    store_records(*this, controls);
+  }
+};
+
+TEST_CASE("lists: a page visits no rows of another customer") {
+  constexpr std::int64_t max_steps_of_own_rows = 1'000;
+  StatementRecorder recorder;
+  for (const bool is_group_stored : {false, true}) {
+    CAPTURE(is_group_stored);
+    OtherCustomer store(is_group_stored);
+    const Parameters of_group{{"payout_group_id", id_of(4, 0)}};
+    const std::vector<std::pair<const char*, Parameters>> requests{
+        {"claims.list", of_group},
+        {"reward_addresses.list", of_group},
+        {"payout_groups.list", {{"id", id_of(4, 0)}}},
+        {"controls.list", {{"identity_id", id_of(1, 0)}, {"include_deleted", "true"}}}};
+    for (const auto& [list, request] : requests) {
+      CAPTURE(list);
+      CHECK((!is_group_stored || store.count(store.provider, list, request) > 0));
+      for (const auto& [principal, customer] :
+           {std::pair(&store.acme, ""), std::pair(&store.provider, "acme")}) {
+        Parameters own = request;
+        if (*customer != '\0') own.push_back({"customer_id", customer});
+        Json page("{}");
+        const auto ran = recorder.record([&] { page = store.call(*principal, list, own); });
+        check_plans(recorder, ran);
+        CHECK(steps_of(ran) <= max_steps_of_own_rows);
+        CHECK(page.size("/items") == 0);
+        CHECK(page.at("/next_page_cursor").empty());
+      }
+    }
+  }
+}
+
 // Claims of two jurisdictions. The newest and the oldest claims belong to groups in transition.
 struct Transition : ServiceFixture {
   Transition(int claims_of_large, int large_groups) {

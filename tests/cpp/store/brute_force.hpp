@@ -163,8 +163,25 @@ std::vector<std::string> ids_of_short_pages(ServiceFixture& fixture, const Princ
     }
     if (count > page.limit) return {"a page has a wrong size"};
     page.position = rows.next_page();
+    if (rows.step() || rows.next_page() != page.position) return {"a page continues after its end"};
   } while (page.position);
   return ids;
+}
+
+// Returns the number of claims of a jurisdiction on a page that visits at most `max_visited`
+// claims; nullopt if another page follows.
+inline std::optional<std::int64_t> count_on_only_page(ServiceFixture& fixture,
+                                                      const Principal& principal,
+                                                      const std::string& jurisdiction,
+                                                      std::int64_t max_visited) {
+  const db::Lease connection = fixture.service.database()->reader();
+  const db::Snapshot snapshot(*connection);
+  const Listing listing =
+      listing_of(fixture, *connection, principal, "claims.list", {{"jurisdiction", jurisdiction}});
+  PageRows rows = listing.run({Order::descending, std::nullopt, 1000, max_visited});
+  std::int64_t count = 0;
+  while (rows.step()) ++count;
+  return rows.next_page() ? std::nullopt : std::optional(count);
 }
 
 // Returns the same rows as streams and exports read them, in order of insertion.

@@ -130,96 +130,6 @@ TEST_CASE("lists by jurisdiction are correct before, during and after a change")
   fixture.check_lists();
 }
 
-// Many groups with few claims each, some of them in transition between any jurisdictions.
-struct ManyGroups : ServiceFixture {
-  Dice dice{11};
-  std::vector<PayoutGroup> groups;
-  std::vector<Claim> claims;
-
-  ManyGroups() {
-    for (int i = 0; i < 40; ++i) {
-      PayoutGroup& group = groups.emplace_back();
-      group.id.value = generated_id(1000 + i);
-      customer_of(group) = customers[static_cast<std::size_t>(i) % 2];
-      group.created_at = group.updated_at = UpdatedAt{now};
-      group.jurisdiction = Term{dice.pick(jurisdictions)};
-    }
-    for (int i = 0; i < 200; ++i) {
-      const PayoutGroup& group = dice.pick(groups);
-      Claim& claim = claims.emplace_back();
-      claim.id = Id{std::to_string(i)};
-      claim.payout_group_id.value = group.id.value;
-      customer_of(claim) = customer_of(group);
-      claim.claim_type = Word{"CLAIM_ALL"};
-      claim.amount = NonNegativeAmount{"1"};
-      claim.onchain_status = static_cast<ClaimStatus>(dice.below(4));
-      claim.created_at = dice.instant();
-      claim.updated_at = UpdatedAt{claim.created_at};
-    }
-    store_records(*this, groups);
-    store_records(*this, claims);
-  }
-
-  // Begins the transition of a group, as of a group with many claims.
-  void begin_change(PayoutGroup& group) {
-    group.jurisdiction = Term{dice.pick(jurisdictions)};
-    service.database()->write([&](db::Connection& connection) {
-      connection.query("UPDATE payout_groups SET jurisdiction = $jurisdiction WHERE id = $group")
-          .bind("$jurisdiction", Value::of(connection.symbols().intern(group.jurisdiction->value)))
-          .bind("$group", Value::of(connection.symbols().intern(group.id.value)))
-          .run();
-      connection
-          .query(
-              "INSERT INTO jurisdiction_changes (group_id, created_at, claim_key)"
-              " VALUES ($group, -9223372036854775808, 0) ON CONFLICT DO NOTHING")
-          .bind("$group", Value::of(connection.symbols().intern(group.id.value)))
-          .run();
-    });
-  }
-
-  void check_lists() {
-    for (const Caller& caller : callers(*this)) {
-      for (const std::string& wanted : jurisdictions) {
-        Filter<Claim> filter;
-        filter.condition("jurisdiction", wanted, [this, wanted](const Claim& claim) {
-          const auto group = std::ranges::find(groups, claim.payout_group_id, &PayoutGroup::id);
-          return group->jurisdiction == Term{wanted};
-        });
-        if (dice.chance(30)) {
-          filter.among("statuses", {"PENDING", "FAILED"},
-                       [](const Claim& claim) { return text_of(claim.onchain_status); });
-        }
-        if (dice.chance(20)) {
-          filter.among("payout_group_id", {dice.pick(groups).id.value},
-                       [](const Claim& claim) { return text_of(claim.payout_group_id); });
-        }
-        check_filter<Claim>(*this, "claims.list", claims, filter, caller, {2, 7, 1000});
-      }
-    }
-  }
-
-  const std::vector<std::string> jurisdictions{"DE", "FR", "NL"};
-};
-
-TEST_CASE_FIXTURE(ManyGroups,
-                  "lists by jurisdiction are correct while any number of groups change") {
-  std::size_t changed = 0;
-  for (const std::size_t count : {1U, 5U, 16U, 17U, 40U}) {
-    CAPTURE(count);
-    for (; changed < count; ++changed) begin_change(groups[changed]);
-    begin_change(groups[dice.below(changed)]);
-    check_lists();
-  }
-  while (true) {
-    bool is_more = false;
-    service.database()->write(
-        [&](db::Connection& connection) { is_more = continue_jurisdiction_changes(connection); });
-    if (!is_more) break;
-  }
-  check_lists();
-  CHECK(Json(check(service, provider)).at("/findings") == "[]");
-}
-
 TEST_CASE("a page does not pass claims of groups in transition between other jurisdictions") {
   Groups fixture;
   fixture.change("NL");
@@ -228,10 +138,8 @@ TEST_CASE("a page does not pass claims of groups in transition between other jur
   fixture.change("FR");
   fixture.load(1, 700);
   fixture.change("FR", 1);
-  const Json page =
-      fixture.call(fixture.acme, "claims.list", {{"jurisdiction", "DE"}, {"limit", "1000"}});
-  CHECK(page.size("/items") == 9 * claims_of_small_group);
-  CHECK(page.at("/next_page_cursor").empty());
+  // The claims of the jurisdiction, and those of the second group that still have a copy of it.
+  CHECK(count_on_only_page(fixture, fixture.acme, "DE", 300) == 9 * claims_of_small_group);
 }
 
 TEST_CASE("a change and each of its parts write a bounded number of rows") {
@@ -267,7 +175,6 @@ TEST_CASE("after several changes in quick succession the last one is effective")
 TEST_CASE("claims that are inserted or change status meanwhile have the current jurisdiction") {
   Groups fixture;
   fixture.change("FR");
-  fixture.load(0, 0);
   for (const std::size_t part : {0U, 1U, 2U}) {
     int changed = 0;
     for (Claim& claim : fixture.claims) {

@@ -29,11 +29,11 @@ struct Claims : ServiceFixture {
     for (int i = 0; i < 70; ++i) {
       Claim claim;
       claim.id = *Id::parse(i % 2 == 0 ? "c" + std::to_string(i) : generated_id(i + 5000));
-      // The last group does not exist; its claims belong to the default customer.
+      // The last group does not exist; its claims belong to any customer.
       const std::size_t group = dice.below(groups.size() + 1);
       const bool is_there = group < groups.size();
       claim.payout_group_id.value = is_there ? groups[group].id.value : generated_id(1999);
-      customer_of(claim) = is_there ? std::string(customer_of(groups[group])) : "default";
+      customer_of(claim) = is_there ? customer_of(groups[group]) : dice.pick(customers);
       claim.claim_type = Word{"CLAIM_ALL"};
       claim.onchain_status = static_cast<ClaimStatus>(dice.below(4));
       claim.amount = NonNegativeAmount{"1"};

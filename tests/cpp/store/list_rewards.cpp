@@ -132,6 +132,29 @@ TEST_CASE_FIXTURE(Rewards, "payout groups: every filter, alone and combined, for
   }
 }
 
+TEST_CASE("payout groups: a prefix that more than 1,000 groups have") {
+  ServiceFixture fixture;
+  Dice dice(5);
+  std::vector<PayoutGroup> groups = random_groups(dice, 2'400);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    groups[i].name = Name{(i % 7 == 0 ? "X" : "M") + std::to_string(i)};
+    customer_of(groups[i]) = i % 3 == 0 ? "zenith" : "acme";
+  }
+  store_records(fixture, groups);
+  for (const Caller& caller : callers(fixture)) {
+    for (const char* const prefix : {"M", "M1"}) {  // of more than 1,000 and fewer of acme's groups
+      Filter<PayoutGroup> filter;
+      filter.condition("name_prefix", prefix, [prefix](const PayoutGroup& group) {
+        return group.name->value.starts_with(prefix);
+      });
+      check_filter<PayoutGroup>(fixture, "payout_groups.list", groups, filter, caller, large_pages);
+      filter.among("ledger", {"INK"},
+                   [](const PayoutGroup& group) { return text_of(group.ledger); });
+      check_filter<PayoutGroup>(fixture, "payout_groups.list", groups, filter, caller, large_pages);
+    }
+  }
+}
+
 TEST_CASE_FIXTURE(Rewards, "reward addresses: every filter, alone and combined, for every caller") {
   for (const Caller& caller : callers(*this)) {
     check_filter<RewardAddress>(*this, "reward_addresses.list", addresses, {}, caller);
