@@ -4,6 +4,9 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "model/error.hpp"
 
 namespace comptroller::json {
 
@@ -83,21 +86,21 @@ void check(const dom::element& element, std::size_t depth = 0) {
 
 }  // namespace
 
-Reader::State::State() {
+Parser::Parser() {
   // The parser accepts only empty containers at its last level, so it gets one more level.
-  if (parser.allocate(max_document_size, deepest_nesting + 1) != simdjson::SUCCESS) {
+  if (parser_.allocate(max_document_size, deepest_nesting + 1) != simdjson::SUCCESS) {
     throw parse_failure(simdjson::MEMALLOC);
   }
 }
 
-dom::object Reader::State::parse(std::string_view document, bool is_padded) {
+dom::object Parser::parse(std::string_view document, bool is_padded) {
   if (document.size() > max_document_size) {
     throw Error(Code::content_too_large, "the document is larger than 1 MiB");
   }
   dom::element root;
-  if (parser.parse(document.data(), document.size(), !is_padded).get(root) != simdjson::SUCCESS) {
+  if (parser_.parse(document.data(), document.size(), !is_padded).get(root) != simdjson::SUCCESS) {
     // The parser also rejects valid JSON with numbers beyond every machine type.
-    const auto failure = parser.parse(with_short_numbers(document)).error();
+    const auto failure = parser_.parse(with_short_numbers(document)).error();
     if (failure != simdjson::SUCCESS) throw parse_failure(failure);
     throw Error(Code::invalid_request, "a number is out of range");
   }
@@ -132,8 +135,5 @@ void count_unknown(UnknownMembers& members, std::string_view path, std::uint64_t
     members["..."] += times;
   }
 }
-
-Reader::Reader() : state_(std::make_unique<State>()) {}
-Reader::~Reader() = default;
 
 }  // namespace comptroller::json
