@@ -240,7 +240,7 @@ std::optional<KeyRange> Listing::keys_from(std::int64_t from, std::int64_t count
   constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
   db::Query first = connection_.query("SELECT key FROM " + std::string(table_) +
                                       " WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT 1");
-  if (!first.bind(1, Value::of(from)).bind(2, Value::of(end)).step()) return std::nullopt;
+  if (!first.bind(1, from).bind(2, end).step()) return std::nullopt;
   const std::int64_t key = first.column(0).integer;
   return KeyRange{key, key < end - count ? key + count : end};
 }
