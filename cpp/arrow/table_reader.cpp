@@ -30,7 +30,7 @@ bool TableReader::is_of_this_process() const {
 Array TableReader::next() {
   table_.source.check();
   std::unique_lock lock(mutex_);
-  const bool has_snapshot = next_to_read_ < chunk_count_;
+  const bool has_snapshot = keys_to_read_.has_value();
   const auto now = Clock::now();
   if (!failure_ && has_snapshot && now - idle_since_.value_or(now) >= table_.limits.max_idle_time) {
     fail(idleness());
@@ -39,7 +39,7 @@ Array TableReader::next() {
   idle_since_.reset();
   try {
     if (!is_begun_) begin(lock);
-    while (ready_.empty() && next_to_fetch_ < chunk_count_) {
+    while (ready_.empty() && (keys_to_read_ || next_to_fetch_ < next_to_read_)) {
       changed_.wait(lock, [&] { return failure_ || chunks_.contains(next_to_fetch_); });
       if (failure_) std::rethrow_exception(failure_);
       ready_ = std::move(chunks_.extract(next_to_fetch_++).mapped());
@@ -60,17 +60,18 @@ Array TableReader::next() {
 void TableReader::begin(std::unique_lock<std::mutex>& lock) {
   is_begun_ = true;
   const Limits& limits = table_.limits;
-  const auto chunks = [&](db::Connection& connection) {
-    const std::int64_t newest = table_.source.listing(connection).newest_key();
-    return std::max<std::int64_t>(1, (newest + limits.keys_a_chunk - 1) / limits.keys_a_chunk);
+  // Finds the first chunk; returns whether there is no other.
+  const auto is_small = [&](db::Connection& connection) {
+    const store::Listing listing = table_.source.listing(connection);
+    keys_to_read_ = listing.keys_from(1, limits.keys_a_chunk);
+    return !keys_to_read_ || !listing.keys_from(keys_to_read_->before, limits.keys_a_chunk);
   };
-  const bool is_small = chunks(*table_.source.database->reader()) == 1;
-  const std::size_t count = is_small ? 1
-                                     : std::clamp<std::size_t>(std::thread::hardware_concurrency(),
-                                                               1, limits.max_threads);
+  const std::size_t count =
+      is_small(*table_.source.database->reader())
+          ? 1
+          : std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, limits.max_threads);
   std::vector<db::Lease> snapshots = table_.source.database->readers_of_one_snapshot(count);
-  chunk_count_ = chunks(*snapshots.front());
-  if (chunk_count_ == 1) {
+  if (is_small(*snapshots.front())) {
     lock.unlock();
     work(*snapshots.front(), {});
     return lock.lock();
@@ -88,10 +89,9 @@ void TableReader::work(db::Connection& connection, const std::stop_token& stop) 
     store::Listing listing = table_.source.listing(connection);
     table_.layout->select(listing);
     Builder batch = table_.layout->make_batch(table_.representation, table_.codes);
-    while (const std::optional<std::int64_t> index = take_chunk(stop)) {
+    while (const std::optional<Chunk> chunk = take_chunk(listing, stop)) {
       Batches batches;
-      db::Query rows =
-          listing.scan(*index * limits.keys_a_chunk + 1, (*index + 1) * limits.keys_a_chunk + 1);
+      db::Query rows = listing.scan(chunk->keys);
       while (table_.layout->append(batch, rows, connection, rows_between_checks) ==
              rows_between_checks) {
         if (stop.stop_requested()) return;
@@ -99,7 +99,7 @@ void TableReader::work(db::Connection& connection, const std::stop_token& stop) 
       }
       if (batch.length() > 0) batches.push_back(batch.take());
       const std::lock_guard lock(mutex_);
-      chunks_.emplace(*index, std::move(batches));
+      chunks_.emplace(chunk->index, std::move(batches));
       changed_.notify_all();
     }
   } catch (...) {
@@ -108,11 +108,16 @@ void TableReader::work(db::Connection& connection, const std::stop_token& stop) 
   }
 }
 
-std::optional<std::int64_t> TableReader::take_chunk(const std::stop_token& stop) {
+std::optional<TableReader::Chunk> TableReader::take_chunk(const store::Listing& listing,
+                                                          const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (!stop.stop_requested() && !failure_ && next_to_read_ < chunk_count_) {
+  while (!stop.stop_requested() && !failure_ && keys_to_read_) {
     const auto has_room = [&] { return next_to_read_ < next_to_fetch_ + max_ahead_; };
-    if (has_room()) return next_to_read_++;
+    if (has_room()) {
+      const Chunk chunk{next_to_read_++, *keys_to_read_};
+      keys_to_read_ = listing.keys_from(chunk.keys.before, table_.limits.keys_a_chunk);
+      return chunk;
+    }
     const auto since = idle_since_;
     const auto is_changed = [&] { return failure_ || has_room() || idle_since_ != since; };
     if (!since) {

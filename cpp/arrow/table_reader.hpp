@@ -30,14 +30,18 @@ class TableReader {
  private:
   using Clock = std::chrono::steady_clock;
   using Batches = std::deque<Array>;
+  struct Chunk {
+    std::int64_t index;
+    store::KeyRange keys;
+  };
 
   // Both functions require mutex_.
   void begin(std::unique_lock<std::mutex>& lock);
   void fail(std::exception_ptr failure);
   // Reads chunks on one connection until no chunk is left.
   void work(db::Connection& connection, const std::stop_token& stop);
-  // Returns the next chunk to read; nullopt if none is left.
-  std::optional<std::int64_t> take_chunk(const std::stop_token& stop);
+  // Returns the next chunk to read, and finds the one after it; nullopt if none is left.
+  std::optional<Chunk> take_chunk(const store::Listing& listing, const std::stop_token& stop);
 
   Table table_;
   pid_t process_;
@@ -45,7 +49,7 @@ class TableReader {
   std::mutex mutex_;  // guards the members below
   std::condition_variable_any changed_;
   bool is_begun_ = false;
-  std::int64_t chunk_count_ = 0;
+  std::optional<store::KeyRange> keys_to_read_;  // of the next chunk; nullopt if none is left
   std::int64_t max_ahead_ = 1;
   std::int64_t next_to_read_ = 0;
   std::int64_t next_to_fetch_ = 0;

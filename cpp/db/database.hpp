@@ -32,6 +32,7 @@ struct Value {
   static Value null() { return {}; }
   static Value of(std::int64_t number) { return {Kind::integer, number, {}}; }
   static Value of(std::string_view text) { return {Kind::text, 0, text}; }
+  static Value of(const Value& value) { return value; }
   static Value blob(std::string_view bytes) { return {Kind::blob, 0, bytes}; }
   bool is_null() const { return kind == Kind::null; }
   friend bool operator==(const Value&, const Value&) = default;
@@ -70,10 +71,10 @@ class Query {
  public:
   explicit Query(Statement& statement) : statement_(&statement) {}
 
-  // By index or by name.
-  template <class Parameter>
-  Query& bind(const Parameter& parameter, const Value& value) {
-    statement_->bind(parameter, value);
+  // By index or by name; a number, a text or a Value.
+  template <class Parameter, class T>
+  Query& bind(const Parameter& parameter, const T& value) {
+    statement_->bind(parameter, Value::of(value));
     return *this;
   }
   bool step() { return statement_->step(); }
@@ -130,6 +131,14 @@ class Connection {
 
   // Returns a prepared statement, cached by its text. Several statements of one text can be in use.
   virtual Query query(std::string_view sql) = 0;
+  // Runs a statement with values of the parameters 1, 2, ...; returns Query::run.
+  template <class... T>
+  std::int64_t run(std::string_view sql, const T&... values) {
+    Query statement = query(sql);
+    int index = 0;
+    (statement.bind(++index, values), ...);
+    return statement.run();
+  }
   // Inserts rows in order. `bind` binds the parameters of a row; they must live until the next call
   // of `bind`. A driver may send many rows together. It defers rows only between begin_filling and
   // end_filling of the table.

@@ -16,7 +16,7 @@ constexpr std::size_t max_cached_symbols = 200'000;
 
 std::string_view Symbols::look_up(std::int64_t key) {
   Query query = connection_.query("SELECT text FROM symbols WHERE key = $key");
-  if (!query.bind("$key", Value::of(key)).step()) {
+  if (!query.bind("$key", key).step()) {
     throw Error::damaged("a reference leads nowhere");
   }
   const auto index = static_cast<std::size_t>(key);
@@ -33,7 +33,7 @@ std::optional<std::int64_t> Symbols::search(std::string_view text) {
     return known->second;
   }
   Query query = connection_.query("SELECT key FROM symbols WHERE text = $text");
-  if (!query.bind("$text", Value::of(text)).step()) return std::nullopt;
+  if (!query.bind("$text", text).step()) return std::nullopt;
   const std::int64_t key = query.column(0).integer;
   remember(text, key);
   return key;
@@ -45,9 +45,8 @@ std::int64_t Symbols::intern(std::string_view text) {
   if (first_new_ > 0) {
     if (add(next_new_, text)) key = next_new_++;
   } else {
-    key = connection_.query("INSERT INTO symbols (text) VALUES ($text)")
-              .bind("$text", Value::of(text))
-              .insert();
+    key =
+        connection_.query("INSERT INTO symbols (text) VALUES ($text)").bind("$text", text).insert();
   }
   if (!key) throw Error(Code::internal, "a symbol was not inserted");
   remember(text, *key);
@@ -55,11 +54,8 @@ std::int64_t Symbols::intern(std::string_view text) {
 }
 
 bool Symbols::add(std::int64_t key, std::string_view text) {
-  return connection_
-             .query("INSERT INTO symbols (key, text) VALUES ($key, $text) ON CONFLICT DO NOTHING")
-             .bind("$key", Value::of(key))
-             .bind("$text", Value::of(text))
-             .run() > 0;
+  return connection_.run("INSERT INTO symbols (key, text) VALUES (?, ?) ON CONFLICT DO NOTHING",
+                         key, text) > 0;
 }
 
 void Symbols::leave_gap(std::int64_t keys) {
@@ -72,12 +68,12 @@ bool Symbols::add_new(Symbols& copy) {
   // Keys ascend, so if the last pair is the same, all pairs before it are.
   Query last = copy.connection_.query(
       "SELECT key, text FROM symbols WHERE key < $first ORDER BY key DESC LIMIT 1");
-  if (last.bind("$first", Value::of(copy.first_new_)).step() &&
+  if (last.bind("$first", copy.first_new_).step() &&
       find(last.column(1).bytes) != last.column(0).integer) {
     return false;
   }
   Query added = copy.connection_.query("SELECT key, text FROM symbols WHERE key >= $first");
-  added.bind("$first", Value::of(copy.first_new_));
+  added.bind("$first", copy.first_new_);
   while (added.step()) {
     if (!add(added.column(0).integer, added.column(1).bytes)) return false;
   }

@@ -4,6 +4,9 @@
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "model/error.hpp"
 
 namespace comptroller::json {
 
@@ -13,19 +16,10 @@ namespace dom = simdjson::dom;
 
 // Throws if an escape produced half of a surrogate pair, U+D800 to U+DFFF (ED A0..BF in UTF-8).
 void refuse_surrogates(std::string_view text) {
-  const auto is_half = [](char first, char second) {
-    return first == '\xED' && static_cast<unsigned char>(second) >= 0xA0;
-  };
-  if (std::ranges::adjacent_find(text, is_half) == text.end()) return;
-  throw Error(Code::malformed_json, "an escape in a string is not a Unicode scalar value");
-}
-
-void refuse_surrogates(const dom::element& element) {
-  if (element.is_string()) return refuse_surrogates(element.get_string().value_unsafe());
-  for_each_child(element, [](std::string_view key, const dom::element& child) {
-    refuse_surrogates(key);
-    refuse_surrogates(child);
-  });
+  for (std::size_t at = text.find('\xED'); at < text.size(); at = text.find('\xED', at + 1)) {
+    if (at + 1 == text.size() || static_cast<unsigned char>(text[at + 1]) < 0xA0) continue;
+    throw Error(Code::malformed_json, "an escape in a string is not a Unicode scalar value");
+  }
 }
 
 // Shortens each part of each number (integer, fraction, exponent) to two digits. Every valid JSON
@@ -45,16 +39,6 @@ std::string with_short_numbers(std::string_view document) {
     }
   }
   return result;
-}
-
-// Returns the depth of containers: 1 for a container without another inside.
-std::size_t nesting(const dom::element& element) {
-  if (!element.is_array() && !element.is_object()) return 0;
-  std::size_t deepest = 0;
-  for_each_child(element, [&](std::string_view, const dom::element& child) {
-    deepest = std::max(deepest, nesting(child));
-  });
-  return deepest + 1;
 }
 
 // Whether a document has enough brackets to be nested too deeply. Counting brackets is faster than
@@ -87,30 +71,41 @@ Error parse_failure(simdjson::error_code failure) {
   return {Code::malformed_json, "the text is not a JSON value"};
 }
 
+// Throws for containers that are nested too deeply, and for surrogates. `depth` containers have the
+// element inside.
+void check(const dom::element& element, std::size_t depth = 0) {
+  if (element.is_string()) return refuse_surrogates(element.get_string().value_unsafe());
+  if (depth == deepest_nesting && (element.is_array() || element.is_object())) {
+    throw parse_failure(simdjson::DEPTH_ERROR);
+  }
+  for_each_child(element, [&](std::string_view key, const dom::element& child) {
+    refuse_surrogates(key);
+    check(child, depth + 1);
+  });
+}
+
 }  // namespace
 
-Reader::State::State() {
+Parser::Parser() {
   // The parser accepts only empty containers at its last level, so it gets one more level.
-  if (parser.allocate(max_document_size, deepest_nesting + 1) != simdjson::SUCCESS) {
+  if (parser_.allocate(max_document_size, deepest_nesting + 1) != simdjson::SUCCESS) {
     throw parse_failure(simdjson::MEMALLOC);
   }
 }
 
-dom::object Reader::State::parse(std::string_view document, bool is_padded) {
+dom::object Parser::parse(std::string_view document, bool is_padded) {
   if (document.size() > max_document_size) {
     throw Error(Code::content_too_large, "the document is larger than 1 MiB");
   }
   dom::element root;
-  if (parser.parse(document.data(), document.size(), !is_padded).get(root) != simdjson::SUCCESS) {
+  if (parser_.parse(document.data(), document.size(), !is_padded).get(root) != simdjson::SUCCESS) {
     // The parser also rejects valid JSON with numbers beyond every machine type.
-    const auto failure = parser.parse(with_short_numbers(document)).error();
+    const auto failure = parser_.parse(with_short_numbers(document)).error();
     if (failure != simdjson::SUCCESS) throw parse_failure(failure);
     throw Error(Code::invalid_request, "a number is out of range");
   }
-  if (may_be_deep(document) && nesting(root) > deepest_nesting)
-    throw parse_failure(simdjson::DEPTH_ERROR);
   // The parser validated the UTF-8 of the document, so only escapes can produce surrogates.
-  if (document.find('\\') != std::string_view::npos) refuse_surrogates(root);
+  if (may_be_deep(document) || document.find('\\') != std::string_view::npos) check(root);
   dom::object object;
   if (root.get_object().get(object) != simdjson::SUCCESS) {
     throw Error(Code::invalid_request, "the document must be one JSON object");
@@ -140,8 +135,5 @@ void count_unknown(UnknownMembers& members, std::string_view path, std::uint64_t
     members["..."] += times;
   }
 }
-
-Reader::Reader() : state_(std::make_unique<State>()) {}
-Reader::~Reader() = default;
 
 }  // namespace comptroller::json

@@ -1,24 +1,25 @@
-// A validated JSON document. Only json/ includes simdjson.
+// A validated JSON document.
 #pragma once
 
 #include <simdjson.h>
 
 #include <string_view>
-#include <vector>
 
-#include "json/reader.hpp"
-#include "model/error.hpp"
+#include "json/reading.hpp"
 
 namespace comptroller::json {
 
-struct Reader::State {
-  simdjson::dom::parser parser{max_document_size};
-  std::vector<FieldError> refused;
+// Parses one document after another and reuses its buffers. For one thread at a time.
+class Parser {
+ public:
+  Parser();
 
-  State();
-  // Parses and validates a document. Throws the errors of Reader for text that is not a JSON
-  // object.
+  // Validates a document and returns its object, which the next call invalidates. Throws the errors
+  // of Reader for text that is not a JSON object. `is_padded`: see ReadOptions.
   simdjson::dom::object parse(std::string_view document, bool is_padded);
+
+ private:
+  simdjson::dom::parser parser_{max_document_size};
 };
 
 // Calls `visit` with the key and value of each member or element; the key of an element is empty.

@@ -6,62 +6,213 @@
 // record; names the path of every invalid member).
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <span>
+#include <algorithm>
+#include <bitset>
 #include <string>
-#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "json/document.hpp"
+#include "model/error.hpp"
 #include "model/records.hpp"
+#include "model/wording.hpp"
 
 namespace comptroller::json {
 
-inline constexpr std::size_t max_document_size = std::size_t{1} << 20U;
-inline constexpr std::size_t deepest_nesting = 32;
-// The number of bytes that must be readable after a document that is parsed in place.
-inline constexpr std::size_t padding = 64;
-
-// The unknown members that a lenient reader ignored, with their counts.
-using UnknownMembers = std::map<std::string, std::uint64_t, std::less<>>;
-inline constexpr std::size_t max_unknown_members = 1000;
-// Adds `times` to the count of a member; when the map is full, to the count of "...".
-void count_unknown(UnknownMembers& members, std::string_view path, std::uint64_t times);
-
-struct ReadOptions {
-  // Counts unknown members; null: unknown members are errors.
-  UnknownMembers* unknown = nullptr;
-  // A member that may contain the record, as in {"address": {...}}.
-  std::string_view envelope;
-  // Fields that the caller already has, such as the id in a path. They are not required in the
-  // document, and they are errors there unless they may be repeated.
-  std::span<const std::string_view> given_fields;
-  bool may_repeat = false;
-  // Whether `padding` bytes after the document are readable, so that it need not be copied.
-  bool is_padded = false;
-};
-
-// Reads one document after another and reuses its buffers. For one thread at a time.
-class Reader {
+// Reads the members of a document into records and collects the invalid members.
+class RecordReader {
  public:
-  Reader();
-  ~Reader();
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
+  // The path of each invalid member begins with `prefix`.
+  RecordReader(std::vector<FieldError>& refused, const ReadOptions& options, std::string prefix)
+      : refused_(refused), options_(options), prefix_(std::move(prefix)) {}
 
-  // Sets the members of `record` that the document has; throws if a required member is missing.
-  // json/read_*.cpp instantiate it for every record type that is read.
   template <Record R>
-  void read(std::string_view document, R& record, const ReadOptions& options = {});
+  void read(const simdjson::dom::object& object, R& record) {
+    std::bitset<field_count<R>> seen;
+    std::vector<std::string_view> unknown;
+    std::size_t expected = 0;  // members are usually in the order of the table
+    for (const auto& [key, value] : object) {
+      const std::size_t position = find<R>(key, expected);
+      if (position == field_count<R> || (is_given(key) && !options_.may_repeat)) {
+        read_unknown<R>(key, value);
+        unknown.push_back(key);
+        continue;
+      }
+      if (seen[position]) {
+        refuse(key, "appears more than once");
+        continue;
+      }
+      seen.set(position);
+      expected = position + 1;
+      read_at(position, value, record);
+    }
+    refuse_repeated(unknown);
+    fill_defaults(seen, record);
+  }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  template <Record R>
+  static std::size_t find(std::string_view key, std::size_t expected) {
+    constexpr auto& names = field_names<R>;
+    for (std::size_t tried = 0; tried < names.size(); ++tried) {
+      const std::size_t position = (expected + tried) % names.size();
+      if (names[position] == key) return position;
+    }
+    return names.size();
+  }
+
+  bool is_given(std::string_view key) const {
+    return path_.empty() &&
+           std::ranges::find(options_.given_fields, key) != options_.given_fields.end();
+  }
+
+  template <Record R>
+  void read_unknown(std::string_view key, const simdjson::dom::element& value) {
+    if (options_.unknown == nullptr) {
+      if (refused_.size() >= max_refused) return;
+      std::vector<std::string_view> known;
+      for (const std::string_view name : field_names<R>) {
+        if (!is_given(name)) known.push_back(name);
+      }
+      refuse(key, unknown_name_message(key, known));
+      return;
+    }
+    refuse_duplicates(value);
+    count_unknown(*options_.unknown, path_ + shorten(key), 1);
+  }
+
+  // Rejects unknown members that appear more than once; known duplicates are found by their
+  // position.
+  void refuse_repeated(std::vector<std::string_view>& unknown) {
+    if (options_.unknown == nullptr) return;
+    std::ranges::sort(unknown);
+    const auto repeated = std::ranges::adjacent_find(unknown);
+    if (repeated != unknown.end()) refuse(*repeated, "appears more than once");
+  }
+
+  template <Record R>
+  void read_at(std::size_t position, const simdjson::dom::element& value, R& record) {
+    for_each_indexed_field<R>([&]<class F, std::size_t I>() {
+      if (I != position) return;
+      using T = typename F::Type;
+      if constexpr (is_computed<bare<T>>) {
+        refuse_duplicates(value);
+      } else if constexpr (is_optional<T>) {
+        if (shows_null<F> && value.is_null()) return;
+        read_value(F::name, value, (record.*F::member).emplace());
+      } else {
+        read_value(F::name, value, record.*F::member);
+      }
+    });
+  }
+
+  template <Parsed T>
+  void read_value(std::string_view name, const simdjson::dom::element& value, T& into) {
+    std::string_view text;
+    if (value.get_string().get(text) != simdjson::SUCCESS) {
+      refuse(name, "must be a string: " + Scalar<T>::expectation());
+    } else if (auto parsed = Scalar<T>::parse(text)) {
+      into = *std::move(parsed);
+    } else {
+      refuse(name, refused_text(Scalar<T>::expectation(), text));
+    }
+  }
+
+  void read_value(std::string_view name, const simdjson::dom::element& value, bool& into) {
+    if (value.get_bool().get(into) != simdjson::SUCCESS) refuse(name, "must be true or false");
+  }
+
+  template <class T>
+  void read_value(std::string_view name, const simdjson::dom::element& value,
+                  std::vector<T>& into) {
+    simdjson::dom::array array;
+    if (value.get_array().get(array) != simdjson::SUCCESS) {
+      refuse(name, "must be an array");
+      return;
+    }
+    into.reserve(array.size());
+    for (const simdjson::dom::element element : array)
+      read_value(name, element, into.emplace_back());
+  }
+
+  void read_value(std::string_view name, const simdjson::dom::element& value, Metadata& into) {
+    simdjson::dom::object object;
+    if (value.get_object().get(object) != simdjson::SUCCESS) {
+      refuse(name, "must be an object of strings");
+      return;
+    }
+    for (const auto& [key, element] : object) {
+      std::string_view text;
+      if (element.get_string().get(text) != simdjson::SUCCESS) {
+        refuse(std::string(name) + "." + std::string(key), "must be a string");
+        return;
+      }
+      into.pairs.emplace_back(key, text);
+    }
+    if (const auto why = refusal(into)) refuse(name, *why);
+  }
+
+  template <Record R>
+  void read_value(std::string_view name, const simdjson::dom::element& value, R& into) {
+    simdjson::dom::object object;
+    if (value.get_object().get(object) != simdjson::SUCCESS) {
+      refuse(name, "must be an object");
+      return;
+    }
+    const std::size_t length = path_.size();
+    path_.append(name).append(".");
+    read(object, into);
+    path_.resize(length);
+  }
+
+  // Sets default values of omitted members; rejects the record if an omitted member is required.
+  template <Record R>
+  void fill_defaults(const std::bitset<field_count<R>>& seen, R& record) {
+    for_each_indexed_field<R>([&]<class F, std::size_t I>() {
+      using T = typename F::Type;
+      if (seen[I]) return;
+      if constexpr (requires { T::default_of(record); }) {
+        record.*F::member = T::default_of(record);
+      } else if constexpr (is_required<T> && !is_completed_by_load<T>) {
+        if (!is_given(F::name)) refuse(F::name, "is required");
+      }
+    });
+  }
+
+  void refuse(std::string_view name, std::string message) {
+    if (refused_.size() >= max_refused) return;
+    refused_.push_back({prefix_ + path_ + std::string(name), std::move(message)});
+  }
+
+  static constexpr std::size_t max_refused = 1000;  // more than are reported
+
+  std::vector<FieldError>& refused_;
+  const ReadOptions& options_;
+  std::string prefix_;
+  std::string path_;
 };
 
-// Reads a document in the store: a nested record, Metadata or Addresses. Throws unusable if it is
-// damaged.
-template <class T>
-T read_stored(std::string_view document);
+// Reads one document after another. For one thread at a time.
+class Reader {
+ public:
+  // Sets the members of `record` that the document has; throws if a required member is missing.
+  template <Record R>
+  void read(std::string_view document, R& record, const ReadOptions& options = {}) {
+    simdjson::dom::object object = parser_.parse(document, options.is_padded);
+    simdjson::dom::object inner;
+    std::string prefix;
+    if (!options.envelope.empty() && object.size() == 1 &&
+        object.at_key(options.envelope).get_object().get(inner) == simdjson::SUCCESS) {
+      object = inner;
+      prefix = std::string(options.envelope) + ".";
+    }
+    std::vector<FieldError> refused;
+    RecordReader(refused, options, std::move(prefix)).read(object, record);
+    if (!refused.empty()) throw Error::fields(std::move(refused));
+  }
+
+ private:
+  Parser parser_;
+};
 
 }  // namespace comptroller::json

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "json/reader.hpp"
+#include "json/reading.hpp"
 #include "load/input.hpp"
 #include "model/error.hpp"
 

@@ -1,7 +1,6 @@
 #include "load/exporter.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <thread>
 #include <utility>
 
@@ -34,20 +33,20 @@ class RowFormatter {
     listing_.select(store::select_list<R>() + ", key");
   }
 
-  std::optional<std::int64_t> first_key(std::int64_t from) const {
-    return listing_.first_key(from);
+  // Begins the piece at the first row whose key is at least `next_key`, and sets `next_key` to the
+  // end of the piece. Returns false if there is no such row.
+  bool begin(std::int64_t& next_key) {
+    const auto keys = listing_.keys_from(next_key, keys_a_piece);
+    if (!keys) return false;
+    keys_ = *keys;
+    next_key = keys_.before;
+    return true;
   }
-
-  // Begins the rows whose keys are in [from, before).
-  void begin(std::int64_t from, std::int64_t before) {
-    from_ = from;
-    before_ = before;
-  }
-  bool is_at_end() const { return from_ == before_; }
+  bool is_at_end() const { return keys_.from == keys_.before; }
 
   // Replaces a text by the next rows, until it is large; returns their number.
   std::int64_t format(std::string& out) {
-    db::Query rows = listing_.scan(from_, before_);
+    db::Query rows = listing_.scan(keys_);
     if (is_csv_) {
       out.clear();
       return format(rows, [&] {
@@ -71,10 +70,10 @@ class RowFormatter {
     while (rows.step()) {
       ++count;
       if (append() < large_piece) continue;
-      from_ = rows.column(key).integer + 1;
+      keys_.from = rows.column(key).integer + 1;
       return count;
     }
-    from_ = before_;
+    keys_.from = keys_.before;
     return count;
   }
 
@@ -82,15 +81,14 @@ class RowFormatter {
   store::Listing listing_;
   Audience audience_;
   bool is_csv_;
-  std::int64_t from_ = 0;
-  std::int64_t before_ = 0;
+  store::KeyRange keys_;
 };
 
 // Returns formatters that read one snapshot: a single one for a small table.
 template <Record R>
 std::vector<RowFormatter<R>> make_formatters(db::Database& database, const service::Scan& scan,
                                              bool is_csv) {
-  const bool is_small = !scan.listing(*database.reader()).first_key(keys_of_small);
+  const bool is_small = !scan.listing(*database.reader()).keys_from(keys_of_small, 1);
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   std::vector<RowFormatter<R>> formatters;
   for (db::Lease& snapshot :
@@ -124,17 +122,12 @@ std::uint64_t write_rows(db::Database& database, const service::Scan& scan,
 
   files::TextPieces pieces(formatters.size());  // destroyed, and so awaited, before the formatters
   std::size_t started = 0;
-  constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
   std::int64_t next_key = 0;
   for (std::size_t written = 0;; ++written) {
-    while (!pieces.is_full() && next_key != end) {
-      RowFormatter<R>& formatter = formatter_of(started);
-      const std::int64_t from = formatter.first_key(next_key).value_or(end);
-      next_key = from < end - keys_a_piece ? from + keys_a_piece : end;
-      if (from == end) break;
-      formatter.begin(from, next_key);
-      pieces.start([&formatter](std::string& out) { return formatter.format(out); });
-      ++started;
+    while (!pieces.is_full() && formatter_of(started).begin(next_key)) {
+      pieces.start([&formatter = formatter_of(started++)](std::string& out) {
+        return formatter.format(out);
+      });
     }
     std::optional<files::TextPiece> piece = pieces.next();
     if (!piece) break;

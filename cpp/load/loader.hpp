@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "json/reader.hpp"
+#include "json/reading.hpp"
 #include "load/input.hpp"
 #include "service/service.hpp"
 

@@ -15,34 +15,42 @@
 
 namespace comptroller {
 
+// One row per code: its name, its text, the status of HTTP and the title.
+#define COMPTROLLER_PROBLEMS(ROW)                                                                \
+  ROW(malformed_json, "malformed-json", 400, "The body is not JSON")                             \
+  ROW(invalid_request, "invalid-request", 400, "The request is not valid")                       \
+  ROW(invalid_cursor, "invalid-cursor", 400, "The page cursor is not valid")                     \
+  ROW(id_mismatch, "id-mismatch", 400, "The ids differ")                                         \
+  ROW(ledger_mismatch, "ledger-mismatch", 400, "The ledgers differ")                             \
+  ROW(unauthenticated, "unauthenticated", 401, "No valid credentials")                           \
+  ROW(insufficient_scope, "insufficient-scope", 403, "A scope is missing")                       \
+  ROW(control_type_not_permitted, "control-type-not-permitted", 403,                             \
+      "The control type is not permitted")                                                       \
+  ROW(control_not_overridable, "control-not-overridable", 403, "The control is not overridable") \
+  ROW(customer_not_accessible, "customer-not-accessible", 403, "The customer is not accessible") \
+  ROW(not_found, "not-found", 404, "Not found")                                                  \
+  ROW(method_not_allowed, "method-not-allowed", 405, "The method is not allowed")                \
+  ROW(already_exists, "already-exists", 409, "Already exists")                                   \
+  ROW(already_deleted, "already-deleted", 409, "Already deleted")                                \
+  ROW(illegal_transition, "illegal-transition", 409, "The transition is not allowed")            \
+  ROW(idempotency_in_flight, "idempotency-in-flight", 409, "The same idempotency key is in use") \
+  ROW(content_too_large, "content-too-large", 413, "The content is too large")                   \
+  ROW(unsupported_media_type, "unsupported-media-type", 415, "The media type is not supported")  \
+  ROW(idempotency_key_reused, "idempotency-key-reused", 422,                                     \
+      "The idempotency key was used for another request")                                        \
+  ROW(rate_limited, "rate-limited", 429, "Too many requests")                                    \
+  ROW(internal, "internal", 500, "Internal error")                                               \
+  ROW(unavailable, "unavailable", 503, "Unavailable")                                            \
+  ROW(closed, "closed", 503, "The service is closed")                                            \
+  ROW(read_only, "read-only", 403, "The store is read-only")                                     \
+  ROW(unsupported, "unsupported", 501, "Not supported here")                                     \
+  ROW(unusable, "unusable", 500, "The store or a file cannot be used")                           \
+  ROW(outcome_unknown, "outcome-unknown", 504, "Whether the write was executed is not known")
+
 enum class Code : std::uint8_t {
-  malformed_json,
-  invalid_request,
-  invalid_cursor,
-  id_mismatch,
-  ledger_mismatch,
-  unauthenticated,
-  insufficient_scope,
-  control_type_not_permitted,
-  control_not_overridable,
-  customer_not_accessible,
-  not_found,
-  method_not_allowed,
-  already_exists,
-  already_deleted,
-  illegal_transition,
-  idempotency_in_flight,
-  content_too_large,
-  unsupported_media_type,
-  idempotency_key_reused,
-  rate_limited,
-  internal,
-  unavailable,
-  closed,
-  read_only,
-  unsupported,
-  unusable,
-  outcome_unknown,
+#define NAME(name, text, status, title) name,
+  COMPTROLLER_PROBLEMS(NAME)
+#undef NAME
 };
 
 struct Problem {
@@ -52,36 +60,12 @@ struct Problem {
   FIELD(std::string_view, title);
 };
 
-// One row per code, in the order of Code.
-inline constexpr std::array<Problem, 27> problems{{
-    {"malformed-json", 400, "The body is not JSON"},
-    {"invalid-request", 400, "The request is not valid"},
-    {"invalid-cursor", 400, "The page cursor is not valid"},
-    {"id-mismatch", 400, "The ids differ"},
-    {"ledger-mismatch", 400, "The ledgers differ"},
-    {"unauthenticated", 401, "No valid credentials"},
-    {"insufficient-scope", 403, "A scope is missing"},
-    {"control-type-not-permitted", 403, "The control type is not permitted"},
-    {"control-not-overridable", 403, "The control is not overridable"},
-    {"customer-not-accessible", 403, "The customer is not accessible"},
-    {"not-found", 404, "Not found"},
-    {"method-not-allowed", 405, "The method is not allowed"},
-    {"already-exists", 409, "Already exists"},
-    {"already-deleted", 409, "Already deleted"},
-    {"illegal-transition", 409, "The transition is not allowed"},
-    {"idempotency-in-flight", 409, "The same idempotency key is in use"},
-    {"content-too-large", 413, "The content is too large"},
-    {"unsupported-media-type", 415, "The media type is not supported"},
-    {"idempotency-key-reused", 422, "The idempotency key was used for another request"},
-    {"rate-limited", 429, "Too many requests"},
-    {"internal", 500, "Internal error"},
-    {"unavailable", 503, "Unavailable"},
-    {"closed", 503, "The service is closed"},
-    {"read-only", 403, "The store is read-only"},
-    {"unsupported", 501, "Not supported here"},
-    {"unusable", 500, "The store or a file cannot be used"},
-    {"outcome-unknown", 504, "Whether the write was executed is not known"},
-}};
+// In the order of Code.
+inline constexpr auto problems = std::to_array<Problem>({
+#define PROBLEM(name, text, status, title) {text, status, title},
+    COMPTROLLER_PROBLEMS(PROBLEM)
+#undef PROBLEM
+});
 
 constexpr const Problem& problem(Code code) {
   return problems[static_cast<std::size_t>(code)];

@@ -65,10 +65,8 @@ Secret initialise_store(db::Database& database) {
     Secret made{};
     randombytes_buf(made.data(), made.size());
     const std::string_view bytes(reinterpret_cast<const char*>(made.data()), made.size());
-    connection
-        .query("INSERT INTO secrets (name, value) VALUES ('cursor', $value) ON CONFLICT DO NOTHING")
-        .bind("$value", db::Value::blob(bytes))
-        .run();
+    connection.run("INSERT INTO secrets (name, value) VALUES ('cursor', ?) ON CONFLICT DO NOTHING",
+                   db::Value::blob(bytes));
     secret = read_secret(connection);
     store::ensure_customer(connection, default_customer);
     connection.make_readable_views(readable_views());

@@ -85,10 +85,7 @@ void settle(db::Connection& connection, const Place& place) {
     }
   }
   for (const auto& [key, until] : changed) {
-    connection.query("UPDATE controls SET covered_until = $until WHERE key = $key")
-        .bind("$until", Value::of(until))
-        .bind("$key", Value::of(key))
-        .run();
+    connection.run("UPDATE controls SET covered_until = ? WHERE key = ?", until, key);
   }
 }
 
@@ -122,7 +119,7 @@ std::vector<std::vector<Control>> active_controls(db::Connection& connection,
   constexpr int key_column = static_cast<int>(field_count<Control>);
   const std::string keys = json_array(identity_keys);
   db::Query query = connection.query(sql);
-  query.bind(1, Value::of(std::string_view(keys)));
+  query.bind(1, keys);
   std::vector<Found> rows;
   while (query.step()) {
     rows.push_back({query.column(key_column).integer,
@@ -195,11 +192,10 @@ void update_control(db::Connection& connection, const Control& control) {
 
 void remove_control(db::Connection& connection, const Id& id) {
   const Place place = place_of(connection, id);
-  connection.query("DELETE FROM controls WHERE key = $key").bind("$key", place.key).run();
+  connection.run("DELETE FROM controls WHERE key = ?", place.key);
   // A load of the remaining controls might no longer recreate an implied identity as it is stored.
-  connection.query("UPDATE identities SET implied = 2 WHERE key = $identity AND implied = 1")
-      .bind("$identity", place.identity_key)
-      .run();
+  connection.run("UPDATE identities SET implied = 2 WHERE key = ? AND implied = 1",
+                 place.identity_key);
   settle(connection, place);
 }
 

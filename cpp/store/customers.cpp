@@ -10,9 +10,7 @@ namespace {
 constexpr std::int64_t max_rows_to_index = 10'000;
 
 bool add(db::Connection& connection, std::int64_t key) {
-  return connection.query("INSERT INTO customers (key) VALUES ($key) ON CONFLICT DO NOTHING")
-             .bind("$key", Value::of(key))
-             .run() > 0;
+  return connection.run("INSERT INTO customers (key) VALUES (?) ON CONFLICT DO NOTHING", key) > 0;
 }
 
 }  // namespace

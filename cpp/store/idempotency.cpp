@@ -16,10 +16,10 @@ std::optional<KeptAnswer> find_answer(db::Connection& connection, const Idempote
   db::Query query = connection.query(
       "SELECT fingerprint, answer FROM idempotency_keys WHERE customer = $customer"
       " AND operation = $operation AND idempotency_key = $key AND created_at > $expired");
-  query.bind("$customer", Value::of(std::string_view(key.customer)))
-      .bind("$operation", Value::of(std::string_view(key.operation)))
-      .bind("$key", Value::of(std::string_view(key.key)))
-      .bind("$expired", Value::of(now.microseconds - kept_for_us));
+  query.bind("$customer", key.customer)
+      .bind("$operation", key.operation)
+      .bind("$key", key.key)
+      .bind("$expired", now.microseconds - kept_for_us);
   if (!query.step()) return std::nullopt;
   return KeptAnswer{std::string(query.column(0).bytes), std::string(query.column(1).bytes)};
 }
@@ -27,31 +27,22 @@ std::optional<KeptAnswer> find_answer(db::Connection& connection, const Idempote
 void keep_answer(db::Connection& connection, const IdempotencyKey& key, const KeptAnswer& answer,
                  Timestamp now) {
   // An expired answer with this key may still be stored.
-  connection
-      .query(
-          "INSERT INTO idempotency_keys"
-          " (customer, operation, idempotency_key, fingerprint, answer, created_at)"
-          " VALUES ($customer, $operation, $key, $fingerprint, $answer, $now)"
-          " ON CONFLICT (customer, operation, idempotency_key) DO UPDATE SET"
-          " fingerprint = $fingerprint, answer = $answer, created_at = $now")
-      .bind("$customer", Value::of(std::string_view(key.customer)))
-      .bind("$operation", Value::of(std::string_view(key.operation)))
-      .bind("$key", Value::of(std::string_view(key.key)))
-      .bind("$fingerprint", Value::blob(answer.fingerprint))
-      .bind("$answer", Value::of(std::string_view(answer.answer)))
-      .bind("$now", Value::of(now.microseconds))
-      .run();
+  connection.run(
+      "INSERT INTO idempotency_keys"
+      " (customer, operation, idempotency_key, fingerprint, answer, created_at)"
+      " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (customer, operation, idempotency_key) DO UPDATE SET"
+      " fingerprint = excluded.fingerprint, answer = excluded.answer,"
+      " created_at = excluded.created_at",
+      key.customer, key.operation, key.key, Value::blob(answer.fingerprint), answer.answer,
+      now.microseconds);
 }
 
 bool delete_expired_answers(db::Connection& connection, Timestamp now) {
-  return connection
-             .query(
-                 "DELETE FROM idempotency_keys WHERE (customer, operation, idempotency_key) IN"
-                 " (SELECT customer, operation, idempotency_key FROM idempotency_keys"
-                 " WHERE created_at <= $expired ORDER BY created_at LIMIT $most)")
-             .bind("$expired", Value::of(now.microseconds - kept_for_us))
-             .bind("$most", Value::of(max_deleted))
-             .run() == max_deleted;
+  return connection.run(
+             "DELETE FROM idempotency_keys WHERE (customer, operation, idempotency_key) IN"
+             " (SELECT customer, operation, idempotency_key FROM idempotency_keys"
+             " WHERE created_at <= ? ORDER BY created_at LIMIT ?)",
+             now.microseconds - kept_for_us, max_deleted) == max_deleted;
 }
 
 }  // namespace comptroller::store

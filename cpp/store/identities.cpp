@@ -45,13 +45,9 @@ void update_identity(db::Connection& connection, const StoredIdentityRow& identi
 void adopt_identity(db::Connection& connection, const StoredIdentityRow& identity) {
   update_identity(connection, identity);
   // Lists of identities use only active controls; there is at most one for each type and setter.
-  connection
-      .query(
-          "UPDATE controls SET identity_created_at = $created_at"
-          " WHERE identity_key = $key AND deleted_at IS NULL")
-      .bind("$created_at", Value::of(identity.record.created_at.microseconds))
-      .bind("$key", Value::of(identity.key))
-      .run();
+  connection.run(
+      "UPDATE controls SET identity_created_at = ? WHERE identity_key = ? AND deleted_at IS NULL",
+      identity.record.created_at.microseconds, identity.key);
 }
 
 }  // namespace comptroller::store

@@ -38,26 +38,17 @@ bool rewrite_part(db::Connection& connection, std::int64_t group,
   const auto jurisdiction = group_facts(connection, group).jurisdiction;
   const std::vector<Position> claims = next_claims(connection, group, after);
   for (const Position& claim : claims) {
-    connection.query("UPDATE claims SET jurisdiction = $jurisdiction WHERE key = $key")
-        .bind("$jurisdiction", nullable(jurisdiction))
-        .bind("$key", Value::of(claim.key))
-        .run();
+    connection.run("UPDATE claims SET jurisdiction = ? WHERE key = ?", nullable(jurisdiction),
+                   claim.key);
   }
   if (std::ssize(claims) < claims_a_part) {
-    connection.query("DELETE FROM jurisdiction_changes WHERE group_id = $group")
-        .bind("$group", Value::of(group))
-        .run();
+    connection.run("DELETE FROM jurisdiction_changes WHERE group_id = ?", group);
     return true;
   }
-  connection
-      .query(
-          "INSERT INTO jurisdiction_changes (group_id, created_at, claim_key)"
-          " VALUES ($group, $created_at, $key) ON CONFLICT (group_id) DO UPDATE"
-          " SET created_at = $created_at, claim_key = $key")
-      .bind("$group", Value::of(group))
-      .bind("$created_at", Value::of(claims.back().created_at))
-      .bind("$key", Value::of(claims.back().key))
-      .run();
+  connection.run(
+      "INSERT INTO jurisdiction_changes (group_id, created_at, claim_key) VALUES (?1, ?2, ?3)"
+      " ON CONFLICT (group_id) DO UPDATE SET created_at = ?2, claim_key = ?3",
+      group, claims.back().created_at, claims.back().key);
   return false;
 }
 
@@ -94,7 +85,7 @@ void filter_by_jurisdiction(Listing& claims, std::int64_t jurisdiction) {
   db::Query changes = claims.connection().query(
       "SELECT group_id, customer_id, jurisdiction FROM jurisdiction_changes"
       " CROSS JOIN payout_groups ON id = group_id LIMIT ?");
-  changes.bind(1, Value::of(max_changes_read + 1));
+  changes.bind(1, max_changes_read + 1);
   for (std::int64_t count = 1; changes.step(); ++count) {
     if (changes.column(2) == code && claims.ownership().includes(changes.column(1))) {
       joining.push_back(changes.column(0));

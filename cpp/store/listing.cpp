@@ -1,5 +1,6 @@
 #include "store/listing.hpp"
 
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -209,9 +210,9 @@ std::optional<Candidates> Listing::find_prefix(const Prefix& prefix, const PageQ
   };
 }
 
-std::optional<db::TableScan> Listing::table_scan(std::int64_t from, std::int64_t before) const {
+std::optional<db::TableScan> Listing::table_scan(KeyRange keys) const {
   if (!conditions_.empty()) return std::nullopt;
-  db::TableScan scan{table_, db::split_select_list(columns_), from, before, {}};
+  db::TableScan scan{table_, db::split_select_list(columns_), keys.from, keys.before, {}};
   const auto add = [&](std::string_view column, const std::vector<Value>& values) {
     std::vector<std::int64_t> numbers;
     for (const Value& value : values) {
@@ -233,26 +234,23 @@ std::optional<db::TableScan> Listing::table_scan(std::int64_t from, std::int64_t
   return scan;
 }
 
-std::int64_t Listing::newest_key() const {
-  db::Query newest = connection_.query("SELECT max(key) FROM " + std::string(table_));
-  return newest.step() ? newest.column(0).integer : 0;
-}
-
-std::optional<std::int64_t> Listing::first_key(std::int64_t from) const {
+std::optional<KeyRange> Listing::keys_from(std::int64_t from, std::int64_t count) const {
+  constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
   db::Query first = connection_.query("SELECT key FROM " + std::string(table_) +
-                                      " WHERE key >= ?1 ORDER BY key LIMIT 1");
-  first.bind(1, Value::of(from));
-  return first.step() ? std::optional(first.column(0).integer) : std::nullopt;
+                                      " WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT 1");
+  if (!first.bind(1, from).bind(2, end).step()) return std::nullopt;
+  const std::int64_t key = first.column(0).integer;
+  return KeyRange{key, key < end - count ? key + count : end};
 }
 
-db::Query Listing::scan(std::int64_t from, std::int64_t before) const {
-  if (const auto scan = table_scan(from, before)) {
+db::Query Listing::scan(KeyRange keys) const {
+  if (const auto scan = table_scan(keys)) {
     if (auto rows = connection_.scan(*scan)) return std::move(*rows);
   }
   const std::string key(by_time_.key);
   Sql sql = selection();
   sql.add(" FROM ").add(table_).add(" WHERE ");
-  sql.add(key + " >= ?", Value::of(from)).add(" AND " + key + " < ?", Value::of(before));
+  sql.add(key + " >= ?", Value::of(keys.from)).add(" AND " + key + " < ?", Value::of(keys.before));
   if (ownership_.is_restricted) {
     sql.add(" AND ").add(any_of(unindexed(customer_column), ownership_.customers));
   }

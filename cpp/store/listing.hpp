@@ -59,6 +59,12 @@ struct ListFilter {
   bool may_overlap = false;  // whether its indexes may give a row more than once
 };
 
+// The keys from <= key < before.
+struct KeyRange {
+  std::int64_t from = 0;
+  std::int64_t before = 0;
+};
+
 // One list: its filters, and the statements that read its rows. For one thread at a time. Must not
 // outlive the connection.
 class Listing {
@@ -114,13 +120,12 @@ class Listing {
   // Returns the rows that a page visits, perhaps more.
   Candidates candidates(const PageQuery& page) const;
 
-  // Return the key of the newest row of the table (0 if there is none), and of the first row with a
-  // key of at least `from`, whether or not the rows match.
-  std::int64_t newest_key() const;
-  std::optional<std::int64_t> first_key(std::int64_t from) const;
-  // Returns all rows that match the filters and whose key is in [from, before), in order of keys.
-  // Reads whole tables efficiently. Selects only the columns.
-  db::Query scan(std::int64_t from, std::int64_t before) const;
+  // Returns the `count` keys that begin at the table's first row with a key of at least `from`,
+  // whether or not the row matches; nullopt if there is none.
+  std::optional<KeyRange> keys_from(std::int64_t from, std::int64_t count) const;
+  // Returns all rows that match the filters and whose key is in the range, in order of keys. Reads
+  // whole tables efficiently. Selects only the columns.
+  db::Query scan(KeyRange keys) const;
 
  private:
   struct Prefix {
@@ -183,7 +188,7 @@ class Listing {
   Sql conditions_besides(const std::vector<const ListFilter*>& served) const;
   Sql selection() const;  // SELECT and the columns
   // Describes the rows that `scan` reads; nullopt if only SQL can express them.
-  std::optional<db::TableScan> table_scan(std::int64_t from, std::int64_t before) const;
+  std::optional<db::TableScan> table_scan(KeyRange keys) const;
   // Returns all rows with the prefix; nullopt if they are too many.
   std::optional<Candidates> find_prefix(const Prefix& prefix, const PageQuery& page) const;
 

@@ -25,9 +25,7 @@ std::int64_t state_of(db::Connection& connection) {
 }
 
 void set_state(db::Connection& connection, std::int64_t state) {
-  connection.query("INSERT INTO operator_indexes (state) VALUES ($state) ON CONFLICT DO NOTHING")
-      .bind("$state", db::Value::of(state))
-      .run();
+  connection.run("INSERT INTO operator_indexes (state) VALUES (?) ON CONFLICT DO NOTHING", state);
 }
 
 // Calls `visit` with the table and the index for every index of a list that begins with the
@@ -76,9 +74,7 @@ void defer_operator_indexes(db::Connection& connection) {
 }
 
 void resume_operator_indexes(db::Connection& connection) {
-  connection.query("DELETE FROM operator_indexes WHERE state = $deferred")
-      .bind("$deferred", db::Value::of(deferred))
-      .run();
+  connection.run("DELETE FROM operator_indexes WHERE state = ?", deferred);
 }
 
 }  // namespace comptroller::store

@@ -12,7 +12,7 @@ bool PageRows::step() {
     if (candidate->matches && rows_left_ == 0) break;  // the first row of the next page
     position_ = candidate->position;
     if (!candidate->matches) continue;
-    if (!row_.bind(key_, Value::of(position_.key)).step()) {
+    if (!row_.bind(key_, position_.key).step()) {
       throw Error::damaged("an index has a row that its table lacks");
     }
     --rows_left_;

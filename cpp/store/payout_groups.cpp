@@ -19,7 +19,7 @@ void check_claims_agree(db::Connection& connection, std::int64_t group, std::int
       "SELECT 1 FROM claims WHERE payout_group_id = $group AND customer_id <> $customer"
       " UNION ALL SELECT 1 FROM reward_addresses"
       " WHERE payout_group_id = $group AND customer_id <> $customer LIMIT 1");
-  if (query.bind("$group", Value::of(group)).bind("$customer", Value::of(customer)).step()) {
+  if (query.bind("$group", group).bind("$customer", customer).step()) {
     throw Error(Code::already_exists,
                 "claims or addresses of another customer already name this payout group");
   }
@@ -29,7 +29,7 @@ void check_ledger_agrees(db::Connection& connection, std::int64_t group, Ledger 
   db::Query query = connection.query(
       "SELECT ledger FROM reward_addresses WHERE payout_group_id = $group AND ledger <> $ledger"
       " LIMIT 1");
-  if (!query.bind("$group", Value::of(group)).bind("$ledger", code_of(ledger)).step()) return;
+  if (!query.bind("$group", group).bind("$ledger", code_of(ledger)).step()) return;
   throw Error::field(Code::ledger_mismatch, "ledger",
                      "addresses attributed to this group are on " +
                          std::string(enum_text(static_cast<Ledger>(query.column(0).integer))));
@@ -38,7 +38,7 @@ void check_ledger_agrees(db::Connection& connection, std::int64_t group, Ledger 
 std::optional<Timestamp> read_time(db::Connection& connection, std::string_view sql,
                                    std::int64_t group) {
   db::Query query = connection.query(sql);
-  query.bind(1, Value::of(group));
+  query.bind(1, group);
   const Value time = query.step() ? query.column(0) : Value::null();
   if (time.is_null()) return std::nullopt;
   return Timestamp{time.integer};
@@ -80,27 +80,24 @@ void raise_to_claims(db::Connection& connection, PayoutGroup& group) {
 }
 
 void raise_last_claim_all(db::Connection& connection, std::int64_t group, Timestamp at) {
-  connection
-      .query(
-          "UPDATE payout_groups SET claim_all_confirmed_at = $at, last_claim_all_at ="
-          " CASE WHEN last_claim_all_at > $at THEN last_claim_all_at ELSE $at END WHERE id = $group"
-          " AND (claim_all_confirmed_at IS NULL OR claim_all_confirmed_at < $at)")
-      .bind("$at", Value::of(at.microseconds))
-      .bind("$group", Value::of(group))
-      .run();
+  connection.run(
+      "UPDATE payout_groups SET claim_all_confirmed_at = ?2, last_claim_all_at ="
+      " CASE WHEN last_claim_all_at > ?2 THEN last_claim_all_at ELSE ?2 END WHERE id = ?1"
+      " AND (claim_all_confirmed_at IS NULL OR claim_all_confirmed_at < ?2)",
+      group, at.microseconds);
 }
 
 void withdraw_claim_all(db::Connection& connection, std::int64_t group, Timestamp at) {
   static const std::string sql = "UPDATE payout_groups SET claim_all_confirmed_at = (" +
                                  std::string(latest_claim_all) +
                                  ") WHERE id = ?1 AND (claim_all_confirmed_at > ?2) IS NOT TRUE";
-  connection.query(sql).bind(1, Value::of(group)).bind(2, Value::of(at.microseconds)).run();
+  connection.run(sql, group, at.microseconds);
 }
 
 GroupFacts group_facts(db::Connection& connection, std::int64_t group_symbol) {
   db::Query query =
       connection.query("SELECT customer_id, jurisdiction FROM payout_groups WHERE id = $group");
-  if (!query.bind("$group", Value::of(group_symbol)).step()) return {};
+  if (!query.bind("$group", group_symbol).step()) return {};
   GroupFacts facts{true, query.column(0).integer, std::nullopt};
   const Value jurisdiction = query.column(1);
   if (!jurisdiction.is_null()) facts.jurisdiction = jurisdiction.integer;

@@ -108,7 +108,7 @@ void update(db::Connection& connection, std::int64_t key, const R& record,
   BoundValues parameters(connection.symbols());
   db::Query query = connection.query(sql);
   const int last = bind_columns(query, record, parameters, more);
-  query.bind(last + 1, Value::of(key)).run();
+  query.bind(last + 1, key).run();
 }
 
 }  // namespace comptroller::store

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "db/database.hpp"
-#include "json/reader.hpp"
+#include "json/reading.hpp"
 #include "json/writer.hpp"
 #include "model/error.hpp"
 #include "model/records.hpp"

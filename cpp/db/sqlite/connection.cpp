@@ -248,7 +248,7 @@ void SqliteConnection::begin_filling(std::string_view table) {
     Query indexes = query(
         "SELECT group_concat('DROP INDEX ' || name, ';'), group_concat(sql, ';') FROM sqlite_schema"
         " WHERE type = 'index' AND tbl_name = $table AND sql IS NOT NULL");
-    indexes.bind("$table", Value::of(table)).step();
+    indexes.bind("$table", table).step();
     drops = indexes.column(0).bytes;
     dropped_indexes_.append(indexes.column(1).bytes).append(";");
   }

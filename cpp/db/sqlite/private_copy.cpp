@@ -189,7 +189,7 @@ void PrivateCopy::verify_order() {
     const auto count = [&](std::string sql) {
       sql += where;
       Query query = verifier_->query(sql);
-      query.bind("$sample", Value::of(std::string_view(sample))).step();
+      query.bind("$sample", sample).step();
       return query.column(0).integer;
     };
     if (count(from) != count(from + entry)) {

@@ -66,7 +66,7 @@ bool SqliteConnection::has_readable_views(std::span<const ReadableView> views) {
   for (const ReadableView& view : views) {
     const std::string name = name_of(view);
     Query row = query("SELECT sql FROM sqlite_schema WHERE name = ?1");
-    row.bind(1, Value::of(std::string_view(name)));
+    row.bind(1, name);
     if (!row.step() || row.column(0).bytes != sql_of(view)) return false;
   }
   return true;

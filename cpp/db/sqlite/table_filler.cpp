@@ -86,7 +86,7 @@ bool TableFiller::read_columns(SqliteConnection& connection) {
       "SELECT 1 FROM sqlite_schema WHERE tbl_name = $table AND (type = 'trigger' OR type = 'table'"
       " AND (sql LIKE '%CHECK%' OR sql LIKE '%GENERATED%' OR sql LIKE '%AUTOINCREMENT%'"
       " OR sql LIKE '%WITHOUT%ROWID%' OR sql LIKE '%) STRICT%'))");
-  if (unusual.bind("$table", Value::of(table_)).step()) return false;
+  if (unusual.bind("$table", table_).step()) return false;
   auto shape = TableShape::of(connection, table_);
   if (!shape) return false;
   shape_ = std::move(*shape);
@@ -102,7 +102,7 @@ bool TableFiller::read_indexes(SqliteConnection& connection, const std::string& 
       "SELECT list.name, list.\"unique\", list.partial, schema.rootpage, schema.sql"
       " FROM pragma_index_list($table) AS list"
       " JOIN sqlite_schema AS schema ON schema.type = 'index' AND schema.name = list.name");
-  indexes.bind("$table", Value::of(table_));
+  indexes.bind("$table", table_);
   while (indexes.step()) {
     Index index;
     index.name = indexes.column(0).bytes;
@@ -114,7 +114,7 @@ bool TableFiller::read_indexes(SqliteConnection& connection, const std::string& 
     }
     Query columns = connection.query(
         "SELECT cid, \"desc\", coll FROM pragma_index_xinfo($index) WHERE key ORDER BY seqno");
-    columns.bind("$index", Value::of(index.name));
+    columns.bind("$index", index.name);
     while (columns.step()) {
       const std::int64_t position = columns.column(0).integer;
       if (position < 0 || columns.column(1).integer != 0 || columns.column(2).bytes != "BINARY") {

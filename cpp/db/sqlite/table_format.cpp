@@ -71,7 +71,7 @@ std::optional<TableShape> TableShape::of(SqliteConnection& connection, std::stri
   db::Query columns = connection.query(
       "SELECT name, type, \"notnull\", dflt_value IS NOT NULL, pk, hidden"
       " FROM pragma_table_xinfo(?)");
-  columns.bind(1, Value::of(table));
+  columns.bind(1, table);
   std::size_t keys = 0;
   while (columns.step()) {
     const Affinity affinity = affinity_of(columns.column(1).bytes);
@@ -86,7 +86,7 @@ std::optional<TableShape> TableShape::of(SqliteConnection& connection, std::stri
   if (keys == 0) return std::nullopt;
   db::Query root =
       connection.query("SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = ?");
-  if (!root.bind(1, Value::of(table)).step()) return std::nullopt;
+  if (!root.bind(1, table).step()) return std::nullopt;
   shape.root = static_cast<std::uint32_t>(root.column(0).integer);
   if (shape.root < 2) return std::nullopt;
   return shape;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <thread>
 
@@ -80,6 +81,19 @@ TEST_CASE("many chunks are read completely and in order, with gaps between keys"
   late.start_time = Timestamp{997};
   CHECK(rows_of(claims(claims_of(database, late), {"id"}, small_chunks())) ==
         std::vector<std::string>{"{claim-997}", "{claim-998}", "{claim-999}", "{claim-1000}"});
+}
+
+TEST_CASE("a stream takes no time for absent keys") {
+  for (const std::int64_t key : {std::int64_t{1} << 33, std::int64_t{1} << 62,
+                                 std::numeric_limits<std::int64_t>::max() - 1}) {
+    const auto database = temporary_database();
+    add_claims(database, 3);
+    database->write([&](db::Connection& connection) {
+      connection.execute("UPDATE claims SET key = " + std::to_string(key) + " WHERE key = 2");
+    });
+    CHECK(rows_of(claims(claims_of(database), {"id"}, small_chunks())) ==
+          std::vector<std::string>{"{claim-1}", "{claim-3}", "{claim-2}"});
+  }
 }
 
 TEST_CASE("a stream shows one snapshot") {

@@ -193,7 +193,7 @@ std::vector<std::string> scan_ids(ServiceFixture& fixture, const Principal& prin
   const db::Snapshot snapshot(*connection);
   const Listing listing =
       listing_of(fixture, *connection, principal, list, parameters, service::Purpose::reload);
-  db::Query rows = listing.scan(0, std::numeric_limits<std::int64_t>::max());
+  db::Query rows = listing.scan({0, std::numeric_limits<std::int64_t>::max()});
   std::vector<std::string> ids;
   while (rows.step()) {
     std::string row;

@@ -1,16 +1,18 @@
-// Instantiates the reader for the lines of loads, and for documents in stored records.
-#include "json/read.hpp"
+#include "json/reader.hpp"
 
 namespace comptroller::json {
 
-template void Reader::read(std::string_view, StoredIdentity&, const ReadOptions&);
-template void Reader::read(std::string_view, IdentityLine&, const ReadOptions&);
-template void Reader::read(std::string_view, Control&, const ReadOptions&);
-template void Reader::read(std::string_view, Orchestration&, const ReadOptions&);
-template void Reader::read(std::string_view, PayoutGroup&, const ReadOptions&);
-template void Reader::read(std::string_view, RewardAddress&, const ReadOptions&);
-template void Reader::read(std::string_view, Balance&, const ReadOptions&);
-template void Reader::read(std::string_view, Claim&, const ReadOptions&);
+template <class T>
+T read_stored(std::string_view document) {
+  thread_local Reader reader;
+  T record{};
+  try {
+    reader.read(document, record);
+  } catch (const Error& error) {
+    throw Error::damaged(error.detail());
+  }
+  return record;
+}
 
 template Transfer read_stored(std::string_view);
 template FailReason read_stored(std::string_view);
