@@ -21,6 +21,9 @@ class TableReader {
  public:
   // Must not be destroyed in a forked child, which does not have the threads.
   explicit TableReader(Table table);
+  ~TableReader() {
+    for (std::jthread& thread : threads_) thread.request_stop();  // all, before one is awaited
+  }
 
   // Returns the next batch, in order of keys; empty at the end. Later calls throw a failure again.
   Array next();

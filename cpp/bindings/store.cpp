@@ -2,6 +2,9 @@
 
 #include <pybind11/stl.h>
 
+#include <algorithm>
+#include <array>
+
 #include "arrow/stream.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/python_input.hpp"
@@ -131,9 +134,11 @@ void load(const Store& store, const Principal& principal, const std::string& kin
     account(py::bytes(result));
   };
   if (!progress.is_none()) {
-    options.progress = [&](std::uint64_t bytes, std::uint64_t rows) {
+    options.progress = [&, most = std::array<std::uint64_t, 2>()](std::uint64_t bytes,
+                                                                  std::uint64_t rows) mutable {
+      most = {std::max(most[0], bytes), std::max(most[1], rows)};  // a load may begin again
       const py::gil_scoped_acquire acquire;
-      progress(bytes, total_bytes, rows);
+      progress(most[0], total_bytes, most[1]);
     };
   }
   interruptibly([&] { load::load(*store.service(), principal, *input, options); });

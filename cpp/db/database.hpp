@@ -52,7 +52,6 @@ class Statement {
   virtual std::int64_t run() { refuse(); }
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   virtual std::optional<std::int64_t> insert() { refuse(); }
-  virtual int column_count() const { refuse(); }
   virtual Value column(int /*index*/) { refuse(); }  // index from 0
   // Ends the run and clears the parameters.
   virtual void reset() { is_in_use_ = false; }
@@ -83,7 +82,6 @@ class Query {
   std::int64_t run() { return statement_->run(); }
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   std::optional<std::int64_t> insert() { return statement_->insert(); }
-  int column_count() const { return statement_->column_count(); }
   Value column(int index) { return statement_->column(index); }
 
  private:

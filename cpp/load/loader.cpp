@@ -371,21 +371,13 @@ template <Record Line>
 Result load_lines(service::Service& service, const Principal& principal, Input& input,
                   const LoadOptions& options) {
   RewindableInput rewindable(input, service.database()->folder(), !options.is_in_parts());
-  LoadOptions ascending = options;
-  if (options.progress) {  // also if the load begins again
-    ascending.progress = [&, most = std::pair<std::uint64_t, std::uint64_t>()](
-                             std::uint64_t bytes, std::uint64_t rows) mutable {
-      most = {std::max(most.first, bytes), std::max(most.second, rows)};
-      options.progress(most.first, most.second);
-    };
-  }
   {
-    Loader<Line> loader(service, principal, rewindable, ascending, true);
+    Loader<Line> loader(service, principal, rewindable, options, true);
     Result result = loader.load();
     if (!loader.is_outdated()) return result;
   }
   rewindable.rewind();
-  return Loader<Line>(service, principal, rewindable, ascending, false).load();
+  return Loader<Line>(service, principal, rewindable, options, false).load();
 }
 
 }  // namespace

@@ -18,7 +18,6 @@ class RowLookup final : public Statement {
   using Statement::bind;
   void bind(int index, const Value& key) override;
   bool step() override;
-  int column_count() const override { return record_.column_count(); }
   Value column(int index) override { return record_.column(index); }
 
  private:

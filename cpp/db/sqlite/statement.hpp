@@ -31,7 +31,6 @@ class SqliteStatement final : public Statement {
   bool step() override;
   std::int64_t run() override;
   std::optional<std::int64_t> insert() override;
-  int column_count() const override { return sqlite3_column_count(statement_.get()); }
   Value column(int index) override;
   void reset() override;
 

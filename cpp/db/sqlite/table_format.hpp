@@ -97,7 +97,6 @@ class RecordReader {
                                           std::span<const std::string_view> columns);
 
   std::uint32_t root() const { return root_; }
-  int column_count() const { return static_cast<int>(columns_.size()); }
   // The page must not change while values of the record are in use.
   void read(const TablePage& page, const TablePage::Cell& cell);
   // Returns the value of a chosen column as SQL would.
