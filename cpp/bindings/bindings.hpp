@@ -4,8 +4,6 @@
 #include <pybind11/pybind11.h>
 
 #include <exception>
-#include <memory>
-#include <span>
 
 namespace comptroller::bindings {
 
@@ -18,7 +16,7 @@ pybind11::object to_python_error(const std::exception_ptr& thrown);
 void bind_store(pybind11::module_& module);
 // The classes DeferredWrites and Lane: the fast path of HTTP requests.
 void bind_lane(pybind11::module_& module);
-// The classes TextRows and TextPiece: an Arrow stream as CSV or JSON text.
+// The classes TextRows and TextPiece: an Arrow stream as text.
 void bind_text(pybind11::module_& module);
 // The class Sample: generated records as a file.
 void bind_sample(pybind11::module_& module);
@@ -37,26 +35,5 @@ void seal(const pybind11::class_<Definition...>& defined) {
   type->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
   PyType_Modified(type);
 }
-
-// The bytes of a Python buffer, which keep their address while this object exists. The GIL must be
-// held to create and destroy it. Throws TypeError unless the buffer is writable and contiguous.
-class WritableBytes {
- public:
-  explicit WritableBytes(const pybind11::buffer& buffer) {
-    if (PyObject_GetBuffer(buffer.ptr(), &view_, PyBUF_WRITABLE) != 0) {
-      PyErr_Clear();
-      throw pybind11::type_error("buffer: must be a writable, contiguous bytes-like object");
-    }
-    held_.reset(&view_);
-  }
-
-  std::span<char> span() const {
-    return {static_cast<char*>(view_.buf), static_cast<std::size_t>(view_.len)};
-  }
-
- private:
-  Py_buffer view_{};
-  std::unique_ptr<Py_buffer, decltype(&PyBuffer_Release)> held_{nullptr, &PyBuffer_Release};
-};
 
 }  // namespace comptroller::bindings

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "bindings/bindings.hpp"
 #include "sample/generator.hpp"
@@ -12,16 +13,19 @@ namespace comptroller::bindings {
 
 namespace {
 
-// A generator for several threads. Each read returns the bytes after those of the previous read.
+// A generator for several threads. Each call returns the bytes after those of the previous call.
 class Sample {
  public:
   explicit Sample(const sample::Options& options) : generator_(options) {}
 
-  std::size_t readinto(const py::buffer& buffer) {
-    const WritableBytes bytes(buffer);
-    const py::gil_scoped_release release;
-    const std::lock_guard guard(mutex_);
-    return generator_.read(bytes.span().data(), bytes.span().size());
+  py::bytes next(std::size_t size) {
+    std::string bytes(size, '\0');
+    {
+      const py::gil_scoped_release release;
+      const std::lock_guard guard(mutex_);
+      bytes.resize(generator_.read(bytes.data(), size));
+    }
+    return bytes;
   }
 
  private:
@@ -38,7 +42,8 @@ std::unique_ptr<Sample> sample(std::string kind, std::uint64_t rows, std::uint64
 }  // namespace
 
 void bind_sample(py::module_& module) {
-  seal(py::class_<Sample>(module, "Sample", py::is_final()).def("readinto", &Sample::readinto));
+  seal(py::class_<Sample>(module, "Sample", py::is_final())
+           .def("next", &Sample::next, py::arg("size")));
   module.def("sample", &sample, py::arg("kind"), py::arg("rows"), py::arg("seed"),
              py::arg("customer"));
   module.def("sample_rows", &sample::rows_for, py::arg("kind"), py::arg("claims"));

@@ -54,7 +54,7 @@ class TextPiece:
 
 @final
 class TextRows:
-    """The rows of an Arrow stream as CSV lines or JSON objects, formatted by threads of the core.
+    """The rows of an Arrow stream as text, formatted by threads of the core: CSV or JSON.
 
     `stream` is a capsule. `columns` has for each column its name, whether its texts may be formulas
     (escaped in CSV), and whether its texts are JSON (not escaped again). Columns are int64,
@@ -69,21 +69,11 @@ class TextRows:
         separate the objects of a piece."""
 
 @final
-class ArrowLines:
-    """The rows of an Arrow stream (a capsule) as NDJSON of records of a kind.
-
-    Each value of an unknown column is 0. For one reader at a time.
-    """
-
-    def __init__(self, stream: object, kind: str) -> None: ...
-    def readinto(self, buffer: memoryview, /) -> int: ...
-    def abandon(self) -> None: ...
-
-@final
 class Sample:
-    """Sample records as NDJSON bytes; `readinto` returns 0 at the end."""
+    """Sample records as NDJSON bytes. May be used from many threads."""
 
-    def readinto(self, buffer: memoryview, /) -> int: ...
+    def next(self, size: int) -> bytes:
+        """Returns the next bytes, at most `size`; empty at the end."""
 
 @final
 class Store:
@@ -219,6 +209,12 @@ def is_short(principal: Principal, operation: str, parameters: list[tuple[str, s
 
 def wrap_answer(answer: bytes, envelope: str | None, items_alias: str | None) -> bytes:
     """Returns a response body: the record in its envelope, or the items under two names."""
+
+def arrow_lines(stream: object, kind: str) -> TextRows:
+    """Returns the rows of an Arrow stream (a capsule) as NDJSON records of a kind.
+
+    Each value of an unknown column is 0.
+    """
 
 def describe() -> bytes: ...
 def microseconds(text: str) -> int | None: ...

@@ -12,21 +12,21 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 import msgspec
 
 from comptroller import arguments
-from comptroller._core import ArrowLines
+from comptroller._core import arrow_lines
 from comptroller.bulk.streams import Rows
 from comptroller.display.html import SHOWN_ROWS, TableColumn, html
 from comptroller.display.progress import Progress
-from comptroller.errors import Error, InvalidRequest, invalid
+from comptroller.errors import Error, InvalidRequest, Unavailable, invalid
 from comptroller.values import KINDS
 
 if TYPE_CHECKING:
-    from comptroller._core import Readable
+    from comptroller._core import Readable, TextPiece
 
 LoadSource: TypeAlias = (
     str | os.PathLike[str] | BinaryIO | Rows | Iterable[Mapping[str, object] | msgspec.Struct]
@@ -122,7 +122,7 @@ def opened(source: LoadSource, kind: str, progress: Progress | None) -> Iterator
     InvalidRequest if the source cannot be read to its end.
     """
     if hasattr(source, "__arrow_c_stream__"):
-        yield Opened(ArrowLines(_arrow_stream(cast("Rows", source)), kind), None, progress)
+        yield Opened(_rows_reader(cast("Rows", source), kind), None, progress)
     elif isinstance(source, (str, os.PathLike)):
         path = arguments.path("source", source)
         with ExitStack() as closing:
@@ -172,43 +172,64 @@ def files_of_kinds(folder: str) -> dict[str, Path]:
     return {kind: found[kind] for kind in KINDS if kind in found}
 
 
-def _arrow_stream(source: Rows) -> object:
+def _rows_reader(source: Rows, kind: str) -> PieceReader:
+    """Reads the rows of a table or data frame as lines of a kind."""
     try:
-        return source.__arrow_c_stream__()
+        stream = source.__arrow_c_stream__()
     except (Error, ImportError):
         raise
     except Exception as error:  # each library raises its own classes
         raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
+    with _refusing_failures():
+        rows = arrow_lines(stream, kind)
+
+    def pieces() -> Iterator[TextPiece]:
+        with _refusing_failures():
+            while piece := rows.next():
+                yield piece
+
+    return PieceReader(pieces())
+
+
+@contextmanager
+def _refusing_failures() -> Iterator[None]:
+    """Raises InvalidRequest for a failure of the caller's stream."""
+    try:
+        yield
+    except Unavailable as error:
+        raise invalid("source", f"cannot be read: {error.detail}") from error
 
 
 class PieceReader(io.RawIOBase):
-    """Pieces of bytes as a file. For one reader, on the thread that calls `load`."""
+    """Pieces of bytes as a file. Several threads may read."""
 
-    def __init__(self, pieces: Iterator[bytes]) -> None:
+    def __init__(self, pieces: Iterator[bytes | TextPiece]) -> None:
         self._pieces = pieces
         self._left = memoryview(b"")
+        self._lock = Lock()
 
     def readable(self) -> bool:
         """Returns True."""
         return True
 
     def abandon(self) -> None:
-        """Does nothing, because no other thread reads."""
+        """Does nothing, because a read of the pieces cannot be ended early."""
 
     def readinto(self, buffer: Any, /) -> int:
         """Fills `buffer`; returns the size, 0 after the last piece."""
         target = memoryview(buffer).cast("B")
         filled = 0
-        while filled < len(target):
-            if not self._left:
-                piece = next(self._pieces, None)
-                if piece is None:
-                    break
-                self._left = memoryview(piece)
-            size = min(len(self._left), len(target) - filled)
-            target[filled : filled + size] = self._left[:size]
-            self._left = self._left[size:]
-            filled += size
+        with self._lock:
+            while filled < len(target):
+                if not self._left:
+                    piece = next(self._pieces, None)
+                    if piece is None:
+                        break
+                    self._left = memoryview(piece)
+                size = min(len(self._left), len(target) - filled)
+                target[filled : filled + size] = self._left[:size]
+                self._left = self._left[size:]
+                filled += size
         return filled
 
 

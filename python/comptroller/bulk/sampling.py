@@ -6,31 +6,16 @@ import io
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import overload
 
 from comptroller import _core, arguments
 from comptroller.bulk.files import refuse_store, whole_file
+from comptroller.bulk.loading import PieceReader
 from comptroller.errors import invalid, of_system
 from comptroller.values import KINDS
 
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
-
 _CHUNK_BYTES = 1 << 20
 _MAX_UINT64 = 2**64 - 1  # the core has a lower limit for rows
-
-
-class _SampleBytes(io.RawIOBase):
-    """Adapts the core's generator to a raw file."""
-
-    def __init__(self, sample: _core.Sample) -> None:
-        self._sample = sample
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer, /) -> int:
-        return self._sample.readinto(memoryview(cast("Any", buffer)))
 
 
 @overload
@@ -88,9 +73,9 @@ def sample(
 
 
 def _sample_file(kind: str, rows: int, seed: int, customer: str | None) -> io.BufferedReader:
-    return io.BufferedReader(
-        _SampleBytes(_core.sample(kind, rows, seed, customer)), buffer_size=_CHUNK_BYTES
-    )
+    generated = _core.sample(kind, rows, seed, customer)
+    pieces = iter(lambda: generated.next(_CHUNK_BYTES), b"")
+    return io.BufferedReader(PieceReader(pieces), buffer_size=_CHUNK_BYTES)
 
 
 def _write_all(folder: Path, claims: int, seed: int, customer: str | None) -> Path:
