@@ -205,7 +205,7 @@ def test_every_module_of_an_extra_is_imported_by_the_package() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     named = {
-        re.split(r"[<>=]", each)[0].replace("-", "_")
+        re.split(r"[<>=\[]", each)[0].replace("-", "_")
         for name in extras
         if name != "all"
         for each in extras[name]
