@@ -39,6 +39,7 @@ Array TableReader::next() {
   idle_since_.reset();
   try {
     if (!is_begun_) begin(lock);
+    if (failure_) std::rethrow_exception(failure_);
     while (ready_.empty() && (keys_to_read_ || next_to_fetch_ < next_to_read_)) {
       changed_.wait(lock, [&] { return failure_ || chunks_.contains(next_to_fetch_); });
       if (failure_) std::rethrow_exception(failure_);

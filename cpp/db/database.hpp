@@ -76,6 +76,9 @@ class Query {
     statement_->bind(parameter, Value::of(value));
     return *this;
   }
+  // The bytes of a text must live until the statement has run.
+  template <class Parameter>
+  Query& bind(const Parameter& parameter, std::string&& text) = delete;
   bool step() { return statement_->step(); }
   // Runs the statement to its end and returns the number of rows inserted, updated or deleted.
   // Parameters can then be bound for another run.

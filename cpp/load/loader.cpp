@@ -89,7 +89,7 @@ class Loader {
   bool is_in_parts() const { return options_.is_in_parts(); }
 
   // Reads before the write lock is taken: with keep_going one batch, otherwise all lines, so that
-  // nothing waits for the input or for the parser. What exceeds memory is read again.
+  // nothing waits for the input. What exceeds memory is read and parsed again.
   void read_first() {
     if (is_in_parts()) {
       if (position_ == lines_.size()) fetch();

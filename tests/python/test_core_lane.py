@@ -97,7 +97,7 @@ def test_a_read_cannot_be_queued_as_a_write(store_path: Path) -> None:
     store.close()
 
 
-def test_a_ticket_is_finished_once() -> None:
+def test_an_unknown_ticket_is_refused() -> None:
     lane = _core.Lane([], bounds_s=[], large_bytes=0, large_body_header=b"", replay_header=b"")
     with pytest.raises(ValueError, match="ticket"):
         lane.finish(7, b"", False)

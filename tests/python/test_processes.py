@@ -63,7 +63,7 @@ for number in range(25):
 
 # In a separate process, because Python warns of a fork with threads.
 FORKER = """
-import json, os, sys, comptroller
+import gc, json, os, sys, comptroller
 print("ready", flush=True)
 svc = comptroller.open(sys.argv[1])
 svc.identities.put(id="alice")
@@ -88,9 +88,12 @@ if child == 0:
             outcomes.append(repr(ask()))
         except comptroller.Closed as error:
             outcomes.append(error.code)
-    svc.close()
+    if sys.argv[2] == "close":
+        svc.close()
     os.write(writing, json.dumps(outcomes).encode())
-    os._exit(0)
+    del svc
+    gc.collect()
+    sys.exit(0)
 os.close(writing)
 print(os.fdopen(reading).read())
 assert os.waitpid(child, 0)[1] == 0
@@ -374,6 +377,7 @@ print("written")
 """
 
 
-def test_a_forked_child_is_refused(store_path: Path) -> None:
-    (printed,) = run_together(FORKER, [[str(store_path)]])
+@pytest.mark.parametrize("end", ["close", "exit"])
+def test_a_forked_child_is_refused(store_path: Path, end: str) -> None:
+    (printed,) = run_together(FORKER, [[str(store_path), end]])
     assert json.loads(printed) == ["closed"] * 9

@@ -169,6 +169,7 @@ std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
   std::vector<Lease> leases;
   while (leases.size() < count) leases.push_back(readers_.lend());
   std::vector<std::optional<LastCommit>> commits;
+  const auto has_log = [](const Lease& lease) { return sqlite(*lease).has_log(); };
   bool is_same_state = false;
   for (int attempt = 1; !is_same_state; ++attempt) {
     commits.clear();
@@ -180,7 +181,7 @@ std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
     }
     // A program that does not use our lock files may commit at any time.
     is_same_state = std::ranges::count(commits, commits.front()) == std::ssize(commits) &&
-                    (commits.front() || !sqlite(*leases.front()).has_log());
+                    (commits.front() || std::ranges::none_of(leases, has_log));
     if (attempt == max_attempts) break;
     if (!is_same_state) std::ranges::for_each(leases, [](Lease& lease) { lease->end_snapshot(); });
   }

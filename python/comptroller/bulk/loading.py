@@ -52,7 +52,8 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
 
     `committed` is True if lines were stored; otherwise the counts are those that a commit would
     have had. `rejections` has the first 1,000 rejected lines. `unknown_members` counts the lines
-    of each member that the service does not know, and ignored.
+    of each member that the service does not know, and ignored; if the load ended early, also some
+    lines that were not stored.
     """
 
     committed: bool

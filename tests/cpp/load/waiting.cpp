@@ -87,7 +87,7 @@ class Lines : public Input {
   std::size_t place_ = 0;
 };
 
-TEST_CASE("a load that stores all lines or none parses them before it takes the writer") {
+TEST_CASE("a load that stores all lines or none reads them before it takes the writer") {
   service::ServiceFixture fixture(
       db::sqlite::open("", {.is_temporary = true, .max_wait = max_wait}));
   constexpr int count = 100'000;  // more than are in memory and are parsed ahead

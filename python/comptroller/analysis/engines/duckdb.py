@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 import duckdb
 import polars
@@ -30,6 +33,7 @@ class DuckDB:
         thread = ThreadPoolExecutor(1)
         self._connecting = thread.submit(_connect)
         thread.shutdown(wait=False)
+        _open.add(self)
         self._has_files = False  # of the caller, which may be invalid
 
     @property
@@ -97,6 +101,20 @@ class DuckDB:
             SELECT coded.* REPLACE (known.text AS {name})
             FROM {table} AS coded LEFT JOIN ({known}) AS known ON known.code = coded.{name}
         """)
+
+
+#: The engines of this process.
+_open: WeakSet[DuckDB] = WeakSet()
+
+
+def _keep_connections() -> None:
+    """Adds a reference to each connection, because closing one crashes in a forked child."""
+    for engine in _open:
+        if engine._connecting.done():
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine._connection))
+
+
+os.register_at_fork(after_in_child=_keep_connections)
 
 
 def _connect() -> duckdb.DuckDBPyConnection:
