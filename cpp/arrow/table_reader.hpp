@@ -34,7 +34,7 @@ class TableReader {
   using Clock = std::chrono::steady_clock;
   using Batches = std::deque<Array>;
   struct Chunk {
-    std::int64_t index;
+    std::int64_t index = 0;
     store::KeyRange keys;
   };
 

@@ -45,7 +45,7 @@ class TextRows {
   explicit TextRows(const py::capsule& capsule, const Format&... format) {
     auto stream = take_stream(capsule);
     const py::gil_scoped_release released;
-    reader_.emplace(std::move(stream), format...);
+    reader_ = std::make_unique<TextReader>(std::move(stream), format...);
   }
 
   std::optional<TextPiece> next() {
@@ -56,7 +56,7 @@ class TextRows {
 
  private:
   std::mutex mutex_;
-  std::optional<TextReader> reader_;
+  std::unique_ptr<TextReader> reader_;
 };
 
 std::unique_ptr<TextRows> text_rows(const py::capsule& stream, const std::vector<Column>& columns,

@@ -177,6 +177,7 @@ Candidates Listing::candidates(const PageQuery& page) const {
     if (auto found = find_prefix(*prefix_, page)) return *std::move(found);
   }
   std::vector<AccessPath> paths;
+  paths.reserve(driving.alternatives.size());
   for (const Alternative& alternative : driving.alternatives) {
     paths.push_back(path(driving, alternative));
   }
