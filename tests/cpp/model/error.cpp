@@ -61,5 +61,12 @@ TEST_CASE("a conflict names the existing record") {
   CHECK(error.existing() == "a1");
 }
 
+TEST_CASE("errors of fields are equal if field and message are") {
+  const FieldError error{"limit", "must be small"};
+  CHECK(error == FieldError{"limit", "must be small"});
+  CHECK_FALSE(error == FieldError{"limit", "must be large"});
+  CHECK_FALSE(error == FieldError{"order", "must be small"});
+}
+
 }  // namespace
 }  // namespace comptroller

@@ -105,5 +105,13 @@ TEST_CASE("the expectations of identifiers describe their format") {
   CHECK(Uuid::expectation() == "a UUID, such as 0190163d-8694-739b-aea5-966c26f8ad91");
 }
 
+TEST_CASE("UUIDs are ordered by their text") {
+  const Uuid one{"0190163d-8694-739b-aea5-966c26f8ad91"};
+  const Uuid other{"0190163d-8694-739b-aea5-966c26f8ad92"};
+  CHECK(one < other);
+  CHECK(other > one);
+  CHECK_FALSE(one == other);
+}
+
 }  // namespace
 }  // namespace comptroller

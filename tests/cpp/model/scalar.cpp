@@ -65,5 +65,10 @@ TEST_CASE("a stored document must have both of its brackets") {
   }
 }
 
+TEST_CASE("a code without a value has a text of its own") {
+  CHECK(enum_text(ClaimStatus::failed) == "FAILED");
+  CHECK(enum_text(static_cast<ClaimStatus>(200)) == "(unknown)");
+}
+
 }  // namespace
 }  // namespace comptroller

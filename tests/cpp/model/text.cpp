@@ -214,5 +214,20 @@ TEST_CASE("quoted text is cut to 80 bytes, between characters") {
   CHECK(shorten(repeated("\x80", 81)) == "...");  // not a valid text
 }
 
+TEST_CASE("a text that is not UTF-8 or has too many or too few characters is refused") {
+  CHECK(is_text("\u00e9", 1, 1));
+  CHECK_FALSE(is_text("\xff", 1, 1));
+  CHECK_FALSE(is_text("ab", 1, 1));
+  CHECK_FALSE(is_text("", 1, 1));
+  CHECK_FALSE(is_text("\u00e9", 2, 9));
+}
+
+TEST_CASE("a very long name is compared with no known name") {
+  constexpr std::string_view known[] = {"created_at", "updated_at"};
+  CHECK(unknown_name_message("create_at", known) == "is not known; did you mean created_at?");
+  const std::string message = unknown_name_message(repeated("created_at", 7), known);
+  CHECK(message.find("created_at, updated_at") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace comptroller
