@@ -175,5 +175,10 @@ TEST_CASE("the expectation of amounts describes their format") {
         "such as 1250.75");
 }
 
+TEST_CASE("amounts are equal if their values are") {
+  CHECK(Amount{"1.50"} == Amount{"1.5"});
+  CHECK_FALSE(Amount{"1.5"} == Amount{"1.51"});
+}
+
 }  // namespace
 }  // namespace comptroller

@@ -70,5 +70,13 @@ TEST_CASE("a code without a value has a text of its own") {
   CHECK(enum_text(static_cast<ClaimStatus>(200)) == "(unknown)");
 }
 
+TEST_CASE("a required scalar is parsed, or refused with its expectation") {
+  CHECK(require_scalar<Id>("id", "claim-1").value == "claim-1");
+  CHECK_THROWS_WITH_AS(require_scalar<Id>("id", "two words"),
+                       doctest::Contains("not \"two words\""), Error);
+  CHECK(find_enum<Order>("ASC") == Order::ascending);
+  CHECK_FALSE(find_enum<Order>("UP"));
+}
+
 }  // namespace
 }  // namespace comptroller
