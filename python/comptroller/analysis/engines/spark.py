@@ -96,7 +96,7 @@ def _translated(query: exp.Expr) -> str:
         for side in ("this", "expression"):
             quotient.set(side, exp.cast(quotient.args[side], "DOUBLE"))
     order = query.args.get("order")
-    # By the declared columns: for others, Spark's optimizer fails for the anomalies.
+    # Spark's optimizer fails if the anomalies are sorted by columns before their casts.
     for column in order.find_all(exp.Column) if order is not None else ():
         column.set("table", None)
     return query.sql("spark", pretty=True)
