@@ -10,11 +10,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 HERE = Path(__file__).parent
 # Seconds of a first run, and the maximum number of further runs.
@@ -74,6 +76,25 @@ def run_in_turn(
             shown = ", ".join(f"{name} {value:,.4g}" for name, value in outcome.runs[-1].items())
             print(f"  {outcome.contender}: {shown}", file=sys.stderr)
     return outcomes
+
+
+def timed(read: Callable[[], Any]) -> dict[str, float]:
+    """Returns the seconds that reading a frame takes, and its rows.
+
+    The clock starts when the process is at rest, because the threads of OpenBLAS, which numpy
+    imports, stay busy for a moment.
+    """
+    import polars  # noqa: F401
+    import pyarrow  # noqa: F401  (both are imported before the clock starts)
+
+    is_at_rest = False
+    while not is_at_rest:
+        busy = time.process_time()
+        time.sleep(0.05)
+        is_at_rest = time.process_time() - busy < 0.005
+    started = time.perf_counter()
+    frame = read()
+    return {"seconds": time.perf_counter() - started, "rows": len(frame)}
 
 
 if __name__ == "__main__":

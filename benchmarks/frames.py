@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import stores
+from contest import timed
 
 CONTENDERS = (
     "comptroller",
@@ -27,21 +27,11 @@ WEIGHED = ("memory_of_arrow", "memory_of_polars")
 SELECT = f"SELECT {', '.join(stores.COLUMNS)} FROM claims"
 
 
-def _timed(read: Callable[[], Any]) -> dict[str, float]:
-    import polars  # noqa: F401
-    import pyarrow  # noqa: F401  (both are imported before the clock starts)
-
-    started = time.perf_counter()
-    frame = read()
-    seconds = time.perf_counter() - started
-    return {"seconds": seconds, "rows": len(frame)}
-
-
 def comptroller(folder: Path) -> dict[str, float]:
     import comptroller as package
 
     with package.open(stores.need_store(folder), read_only=True) as service:
-        return _timed(lambda: service.claims.stream(columns=list(stores.COLUMNS)).to_polars())
+        return timed(lambda: service.claims.stream(columns=list(stores.COLUMNS)).to_polars())
 
 
 def comptroller_one_core(folder: Path) -> dict[str, float]:
@@ -130,7 +120,7 @@ def pandas_read_sql(folder: Path) -> dict[str, float]:
         frame["onchain_status"] = frame["onchain_status"].astype("category")
         return frame
 
-    return _timed(read)
+    return timed(read)
 
 
 def polars_read_database(folder: Path) -> dict[str, float]:
@@ -141,7 +131,7 @@ def polars_read_database(folder: Path) -> dict[str, float]:
             schema = dict.fromkeys(stores.COLUMNS, pl.String)
             return _typed(pl.read_database(SELECT, connection, schema_overrides=schema))
 
-    return _timed(read)
+    return timed(read)
 
 
 def adbc(folder: Path) -> dict[str, float]:
@@ -158,14 +148,14 @@ def adbc(folder: Path) -> dict[str, float]:
             cursor.execute(SELECT)
             return _typed(pl.from_arrow(cursor.fetch_arrow_table()))
 
-    return _timed(read)
+    return timed(read)
 
 
 def connectorx_read_sql(folder: Path) -> dict[str, float]:
     import connectorx
 
     path = stores.need_text_database(folder)
-    return _timed(
+    return timed(
         lambda: _typed(connectorx.read_sql(f"sqlite://{path}", SELECT, return_type="polars"))
     )
 
@@ -182,7 +172,7 @@ def duckdb_own_file(folder: Path) -> dict[str, float]:
             frame = connection.sql(SELECT).pl()
             return frame.with_columns(pl.col("onchain_status").cast(pl.Categorical()))
 
-    return _timed(read)
+    return timed(read)
 
 
 def limit(folder: Path) -> dict[str, float]:

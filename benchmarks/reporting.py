@@ -13,11 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import stores
+from contest import timed
 
 CONTENDERS = (
     "comptroller",
@@ -45,15 +45,6 @@ GROUP BY ALL ORDER BY ALL
 """
 
 
-def _timed(report: Callable[[], Any]) -> dict[str, float]:
-    import polars  # noqa: F401
-    import pyarrow  # noqa: F401  (both are imported before the clock starts)
-
-    started = time.perf_counter()
-    frame = report()
-    return {"seconds": time.perf_counter() - started, "rows": len(frame)}
-
-
 def _asked(folder: Path, times: int) -> dict[str, float]:
     import comptroller as package
     import comptroller.analysis.running
@@ -65,7 +56,7 @@ def _asked(folder: Path, times: int) -> dict[str, float]:
 
     with package.open(stores.need_store(folder), read_only=True) as service:
         for _ in range(times):
-            answer = _timed(report)
+            answer = timed(report)
     return answer
 
 
@@ -133,7 +124,7 @@ def pandas_read_sql(folder: Path) -> dict[str, float]:
         times = by["took"].quantile([0.5, 0.9, 0.99], interpolation="higher").unstack()
         return told.join(times).reset_index()
 
-    return _timed(report)
+    return timed(report)
 
 
 def _in_duckdb(connection: Any, claims: str, folder: Path) -> Any:
@@ -151,7 +142,7 @@ def duckdb_own_file(folder: Path) -> dict[str, float]:
         with duckdb.connect(str(path), read_only=True) as connection:
             return _in_duckdb(connection, "claims", folder)
 
-    return _timed(report)
+    return timed(report)
 
 
 def limit(folder: Path) -> dict[str, float]:
@@ -163,4 +154,4 @@ def limit(folder: Path) -> dict[str, float]:
         arrow = source.sql(SELECT).to_arrow_table()
     with duckdb.connect() as connection:
         connection.register("arrow", arrow)
-        return _timed(lambda: _in_duckdb(connection, "arrow", folder))
+        return timed(lambda: _in_duckdb(connection, "arrow", folder))

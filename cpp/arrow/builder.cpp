@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t buffer_alignment = 64;
 constexpr std::size_t min_capacity = 1024;
+constexpr std::size_t large_capacity = std::size_t{1} << 20U;
 
 alignas(buffer_alignment) constexpr std::array<char, buffer_alignment> nothing{};
 
@@ -57,8 +58,10 @@ Builder text_builder() {
 
 }  // namespace
 
+// Grows by a large factor first, because memory that is never written costs nothing.
 void Buffer::grow(std::size_t count) {
-  const std::size_t wanted = std::max({size_ + count, 2 * capacity_, expected_, min_capacity});
+  const std::size_t factor = capacity_ < large_capacity ? 8 : 2;
+  const std::size_t wanted = std::max({size_ + count, factor * capacity_, expected_, min_capacity});
   const std::size_t rounded = (wanted + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
   auto* grown = static_cast<char*>(std::aligned_alloc(buffer_alignment, rounded));
   if (grown == nullptr) throw std::bad_alloc();
@@ -70,10 +73,7 @@ void Buffer::grow(std::size_t count) {
 
 void Builder::append_text_of_row(std::int64_t row) {
   const auto index = static_cast<std::size_t>(row);
-  if (column_.layout == BufferLayout::view) {
-    char* const view = places_.extend(view_size);  // may move the other buffers
-    std::memcpy(view, places_.data() + index * view_size, view_size);
-  } else if (column_.layout == BufferLayout::uuid) {
+  if (column_.layout == BufferLayout::uuid) {
     char* const at = values_.extend(packed_uuid_length);  // may move the buffer
     std::memcpy(at, values_.data() + index * packed_uuid_length, packed_uuid_length);
   } else {
@@ -147,6 +147,8 @@ Array Builder::take() {
   }
   ArrowArray raw{};
   if (!column_.codes) rows_of_shared_.clear();
+  shared_views_.clear();
+  recent_texts_.clear();
   raw.length = std::exchange(length_, 0);
   raw.null_count = std::exchange(null_count_, 0);
   raw.n_buffers = static_cast<std::int64_t>(buffers.size());

@@ -2,7 +2,9 @@
 // list of structs.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -82,6 +84,14 @@ class Builder {
       return append_text(text());
     }
     const auto index = static_cast<std::size_t>(key);
+    if (column_.layout == BufferLayout::view) {
+      if (index >= shared_views_.size()) shared_views_.resize(2 * index + 1);
+      View& view = shared_views_[index];
+      if (view.front() != 0) return append_view(view);
+      append_text(text());
+      view = last_view();
+      return;
+    }
     if (index >= rows_of_shared_.size()) rows_of_shared_.resize(2 * index + 1);
     std::int64_t& row = rows_of_shared_[index];
     if (column_.codes) {
@@ -91,6 +101,24 @@ class Builder {
     if (row > 0) return append_text_of_row(row - 1);
     append_text(text());
     row = length_;
+  }
+  // Appends a text that is likely to recur: `write` writes the `size` bytes of the text that
+  // `source` stands for. Views of the same text share its bytes.
+  template <class Write>
+  void append_recurring_text(std::string_view source, std::size_t size, const Write& write) {
+    if (column_.layout != BufferLayout::view || size <= max_inline_size ||
+        source.size() < sizeof(std::uint64_t) || source.size() > max_source_size) {
+      return append_text(size, write);
+    }
+    if (recent_texts_.empty()) recent_texts_.resize(std::size_t{1} << recent_texts_bits);
+    std::uint64_t end = 0;
+    std::memcpy(&end, source.data() + source.size() - sizeof end, sizeof end);
+    RecentText& recent = recent_texts_[end * hash_factor >> (64 - recent_texts_bits)];
+    if (recent.is(source, size)) return append_view(recent.view);
+    append_text(size, write);
+    recent.view = last_view();
+    recent.source_size =
+        static_cast<std::uint8_t>(source.copy(recent.source.data(), source.size()));
   }
   // Appends a list of the elements that were appended since the previous list.
   void end_list() {
@@ -115,7 +143,25 @@ class Builder {
  private:
   static constexpr std::size_t view_size = 16;
   static constexpr std::size_t max_inline_size = 12;
+  using View = std::array<std::uint64_t, 2>;  // the first half has the size
   static constexpr std::int64_t max_shared_keys = 100'000;
+  static constexpr std::size_t max_source_size = 47;
+  static constexpr int recent_texts_bits = 12;
+  static constexpr std::uint64_t hash_factor = 0x9e3779b97f4a7c15;
+
+  // The view of a text of the batch, and what the text was made from, in one cache line.
+  struct alignas(64) RecentText {
+    View view{};
+    std::uint8_t source_size = 0;
+    std::array<char, max_source_size> source{};
+
+    bool is(std::string_view other, std::size_t size) const {
+      std::int32_t view_length = 0;
+      std::memcpy(&view_length, view.data(), sizeof view_length);
+      return std::cmp_equal(view_length, size) &&
+             std::string_view(source.data(), source_size) == other;
+    }
+  };
 
   template <class Write>
   void append_view(std::size_t size, const Write& write) {
@@ -139,6 +185,15 @@ class Builder {
     throw Error::damaged("an id of a payout group is not a UUID");
   }
   void append_text_of_row(std::int64_t row);
+  void append_view(const View& view) {
+    places_.push(view);
+    append_valid();
+  }
+  View last_view() const {
+    View view{};
+    std::memcpy(view.data(), places_.data() + places_.size() - view_size, view_size);
+    return view;
+  }
   char* append_empty_view() {
     char* const view = places_.extend(view_size);
     std::memset(view, 0, view_size);
@@ -165,6 +220,8 @@ class Builder {
   Buffer values_;
   // By the key of a shared text: 1 + the first row of the batch with this text, or 1 + its code.
   std::vector<std::int64_t> rows_of_shared_;
+  std::vector<View> shared_views_;  // by the key of the text; zeros if the batch does not have it
+  std::vector<RecentText> recent_texts_;  // by a hash of the source
 };
 
 }  // namespace comptroller::arrow

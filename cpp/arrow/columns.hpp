@@ -119,6 +119,18 @@ template <class T>
 void append_element(Builder& builder, const T& element, Audience audience) {
   append(builder, view_of(element), audience);
 }
+// Elements of lists are addresses, which recur in the claims of a payout group.
+inline void append_recurring(Builder& builder, std::string_view text) {
+  builder.append_recurring_text(text, text.size(),
+                                [&](char* at) { checked(text).copy(at, text.size()); });
+}
+inline void append_element(Builder& builder, const Label& address, Audience) {
+  append_recurring(builder, address.value);
+}
+inline void append_element(Builder& builder, const PackedHexadecimal& address, Audience) {
+  builder.append_recurring_text(address.bytes, address.size(),
+                                [&](char* at) { address.write(at); });
+}
 template <ClosedSet E>
 void append_element(Builder& builder, const E& element, Audience) {
   builder.append_text(enum_text(element));
@@ -161,7 +173,7 @@ inline void append(Builder& builder, const JsonText<Addresses>& addresses, Audie
   rest = rest.substr(2, rest.size() - 4);
   for (std::size_t end = 0; end != std::string_view::npos;) {
     end = rest.find(between);
-    append(builder.elements(), rest.substr(0, end), audience);
+    append_recurring(builder.elements(), rest.substr(0, end));
     if (end != std::string_view::npos) rest.remove_prefix(end + between.size());
   }
   builder.end_list();

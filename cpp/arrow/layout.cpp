@@ -31,7 +31,7 @@ std::vector<ShownColumn> columns_of(Audience audience) {
     } else if constexpr (store::storage_class<bare<T>>() == StorageClass::symbol) {
       column.is_shared = true;
       column.append = [](Builder& builder, int index, const Row& row) {
-        const db::Value key = row.query.column(index);
+        const db::Value& key = row.query.column(index);
         if (key.is_null()) return builder.append_null();
         builder.append_shared_text(key.integer,
                                    [&] { return checked(row.symbols.text(key.integer)); });

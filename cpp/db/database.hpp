@@ -52,16 +52,26 @@ class Statement {
   virtual std::int64_t run() { refuse(); }
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   virtual std::optional<std::int64_t> insert() { refuse(); }
-  virtual Value column(int /*index*/) { refuse(); }  // index from 0
+  // Index from 0. Valid until the next step.
+  const Value& column(int index) {
+    return values_ != nullptr ? values_[index] : column_of_row(index);
+  }
   // Ends the run and clears the parameters.
   virtual void reset() { is_in_use_ = false; }
 
   void use() { is_in_use_ = true; }
   bool is_in_use() const { return is_in_use_; }
 
+ protected:
+  Statement() = default;
+  // For a statement whose steps write the columns of the row to `values`.
+  explicit Statement(const Value* values) : values_(values) {}
+
  private:
+  virtual const Value& column_of_row(int /*index*/) { refuse(); }
   [[noreturn]] static void refuse() { throw Error(Code::internal, "a statement without SQL"); }
 
+  const Value* values_ = nullptr;
   bool is_in_use_ = false;
 };
 
@@ -85,7 +95,7 @@ class Query {
   std::int64_t run() { return statement_->run(); }
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   std::optional<std::int64_t> insert() { return statement_->insert(); }
-  Value column(int index) { return statement_->column(index); }
+  const Value& column(int index) { return statement_->column(index); }
 
  private:
   struct Reset {

@@ -36,7 +36,7 @@ std::vector<std::string_view> stored_names() {
 // A column of a row: the value of a field of type T, which may be unset.
 template <class T>
 struct ColumnValue {
-  Value value;
+  const Value& value;
   db::Symbols& symbols;
 
   bool is_unset() const { return value.is_null(); }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace comptroller::db::sqlite {
@@ -27,14 +29,26 @@ inline constexpr std::size_t encoding_at = 56;      // 1: UTF-8
 inline constexpr std::size_t valid_for_at =
     92;  // the change counter when the page count was written
 
+// Converts an unsigned number to and from the big-endian order of its bytes in memory.
+template <class Number>
+Number big_endian(Number number) {
+  if constexpr (std::endian::native == std::endian::big) {
+    return number;
+  } else if constexpr (sizeof number == 2) {
+    return __builtin_bswap16(number);
+  } else if constexpr (sizeof number == 4) {
+    return __builtin_bswap32(number);
+  } else {
+    return __builtin_bswap64(number);
+  }
+}
+
 // Reads an unsigned big-endian number. The caller has checked that the bytes exist.
 template <class Number>
 Number read_number(const char* at) {
   Number number = 0;
-  for (std::size_t index = 0; index < sizeof number; ++index) {
-    number = static_cast<Number>(number << 8U | static_cast<unsigned char>(at[index]));
-  }
-  return number;
+  std::memcpy(&number, at, sizeof number);
+  return big_endian(number);
 }
 
 // Writes the last `size` bytes of a number in big-endian order.

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "db/sqlite/record_format.hpp"
+#include "db/sqlite/file_header.hpp"
 #include "files/background.hpp"
 
 namespace comptroller::db::sqlite {

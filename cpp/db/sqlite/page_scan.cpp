@@ -25,7 +25,8 @@ std::optional<PageScan> PageScan::make(SqliteConnection& connection, Pages& page
 
 PageScan::PageScan(SqliteConnection& connection, Pages& pages, RecordReader record,
                    const TableScan& scan)
-    : connection_(connection),
+    : Statement(record.values()),
+      connection_(connection),
       pages_(pages),
       record_(std::move(record)),
       columns_(static_cast<int>(scan.columns.size())),
@@ -107,7 +108,7 @@ TablePage::Cell PageScan::next_cell() {
 bool PageScan::satisfies_conditions() const {
   int column = columns_;
   for (const auto& [values, is_range] : conditions_) {
-    const Value value = record_.column(column++);
+    const Value& value = record_.values()[column++];
     if (value.is_null()) return false;
     if (value.kind != Value::Kind::integer) throw_damaged_page();
     const bool is_met = is_range ? value.integer >= values[0] && value.integer < values[1]

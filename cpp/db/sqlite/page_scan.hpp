@@ -22,7 +22,6 @@ class PageScan final : public Statement {
                                       const TableScan& scan);
 
   bool step() override;
-  Value column(int index) override { return record_.column(index); }
 
  private:
   struct Condition {

@@ -2,7 +2,6 @@
 // 2.1), and keys that sort like index entries.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,12 +15,6 @@ namespace comptroller::db::sqlite {
 // The size of a varint of SQLite's format is up to 9 bytes, but sizes, types of values and keys of
 // loaded rows are less than 2^56.
 inline constexpr std::size_t max_varint_size = 8;
-
-// Returns a number that has its bytes in the opposite order in memory if this machine is
-// little-endian. It converts from and to big-endian order.
-inline std::uint64_t big_endian(std::uint64_t number) {
-  return std::endian::native == std::endian::little ? __builtin_bswap64(number) : number;
-}
 
 // Writes a varint less than 2^56; returns the end of its bytes.
 char* put_varint(char* out, std::uint64_t value);

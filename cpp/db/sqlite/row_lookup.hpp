@@ -13,12 +13,12 @@ namespace comptroller::db::sqlite {
 class RowLookup final : public Statement {
  public:
   // The pages must outlive the lookup. It must be created again when their schema changes.
-  RowLookup(Pages& pages, RecordReader record) : pages_(pages), record_(std::move(record)) {}
+  RowLookup(Pages& pages, RecordReader record)
+      : Statement(record.values()), pages_(pages), record_(std::move(record)) {}
 
   using Statement::bind;
   void bind(int index, const Value& key) override;
   bool step() override;
-  Value column(int index) override { return record_.column(index); }
 
  private:
   // A leaf, which has the keys in (after, last].

@@ -27,6 +27,23 @@ std::size_t size_of(sqlite3_value* value) {
   return static_cast<std::size_t>(sqlite3_value_bytes(value));
 }
 
+Value value_of(sqlite3_value* value) {
+  switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER:
+      return Value::of(sqlite3_value_int64(value));
+    case SQLITE_TEXT: {
+      const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
+      return Value::of(std::string_view(text, size_of(value)));
+    }
+    case SQLITE_BLOB: {
+      const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
+      return Value::blob(std::string_view(bytes, size_of(value)));
+    }
+    default:
+      return Value::null();
+  }
+}
+
 }  // namespace
 
 SqliteStatement::SqliteStatement(SqliteConnection& connection, std::string_view sql)
@@ -35,6 +52,7 @@ SqliteStatement::SqliteStatement(SqliteConnection& connection, std::string_view 
   connection.check(sqlite3_prepare_v3(connection.handle(), sql.data(), static_cast<int>(sql.size()),
                                       SQLITE_PREPARE_PERSISTENT, &statement, nullptr));
   statement_.reset(statement);
+  values_.resize(static_cast<std::size_t>(sqlite3_column_count(statement)));
 }
 
 void SqliteStatement::bind(int index, const Value& value) {
@@ -91,22 +109,9 @@ std::optional<std::int64_t> SqliteStatement::insert() {
   return sqlite3_last_insert_rowid(connection_.handle());
 }
 
-Value SqliteStatement::column(int index) {
-  sqlite3_value* value = sqlite3_column_value(statement_.get(), index);
-  switch (sqlite3_value_type(value)) {
-    case SQLITE_INTEGER:
-      return Value::of(sqlite3_value_int64(value));
-    case SQLITE_TEXT: {
-      const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
-      return Value::of(std::string_view(text, size_of(value)));
-    }
-    case SQLITE_BLOB: {
-      const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
-      return Value::blob(std::string_view(bytes, size_of(value)));
-    }
-    default:
-      return Value::null();
-  }
+const Value& SqliteStatement::column_of_row(int index) {
+  return values_[static_cast<std::size_t>(index)] =
+             value_of(sqlite3_column_value(statement_.get(), index));
 }
 
 void SqliteStatement::reset() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "db/database.hpp"
 
@@ -31,7 +32,6 @@ class SqliteStatement final : public Statement {
   bool step() override;
   std::int64_t run() override;
   std::optional<std::int64_t> insert() override;
-  Value column(int index) override;
   void reset() override;
 
   void use(std::uint64_t number) {
@@ -41,9 +41,12 @@ class SqliteStatement final : public Statement {
   std::uint64_t last_use() const { return last_use_; }
 
  private:
+  const Value& column_of_row(int index) override;
+
   SqliteConnection& connection_;
   std::unique_ptr<sqlite3_stmt, Release<sqlite3_finalize>> statement_;
-  bool has_stepped_ = false;  // since the last reset
+  std::vector<Value> values_;  // of the columns that were read
+  bool has_stepped_ = false;   // since the last reset
   std::uint64_t last_use_ = 0;
 };
 

@@ -24,20 +24,37 @@ TableShape::Affinity affinity_of(std::string_view type) {
 }
 
 std::size_t size_of_type(std::uint64_t type) {
-  constexpr std::array<std::size_t, 12> sizes{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
+  static constexpr std::array<std::uint8_t, 12> sizes{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
   if (type < sizes.size()) return sizes[type];
   return type / 2 > max_record_size ? max_record_size : static_cast<std::size_t>((type - 12) / 2);
 }
 
-std::int64_t read_integer(const char* at, std::size_t size) {
-  if (size == sizeof(std::int64_t)) {
-    return static_cast<std::int64_t>(read_number<std::uint64_t>(at));
+// Reads a big-endian integer that ends at `end`; `size` is 1 to 8. The record has a header, so that
+// the bytes before the integer can usually be read, too.
+std::int64_t read_integer(std::string_view record, std::size_t end, std::size_t size) {
+  const std::size_t unused_bits = 8 * (sizeof(std::uint64_t) - size);
+  std::uint64_t bits = 0;
+  if (end >= sizeof bits) {
+    bits = read_number<std::uint64_t>(record.data() + end - sizeof bits);
+  } else {
+    for (const char byte : record.substr(end - size, size)) {
+      bits = bits << 8U | static_cast<unsigned char>(byte);
+    }
   }
-  auto number = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int8_t>(*at)});
-  for (std::size_t index = 1; index < size; ++index) {
-    number = number << 8U | static_cast<unsigned char>(at[index]);
+  return static_cast<std::int64_t>(bits << unused_bits) >> unused_bits;
+}
+
+Value value_of(std::string_view record, std::uint64_t type, std::size_t offset, std::size_t size) {
+  constexpr std::uint64_t real = 7;
+  constexpr std::uint64_t zero = 8;
+  constexpr std::uint64_t one = 9;
+  if (type >= 12) {
+    const std::string_view bytes(record.data() + offset, size);
+    return type % 2 == 0 ? Value::blob(bytes) : Value::of(bytes);
   }
-  return static_cast<std::int64_t>(number);
+  if (type == zero || type == one) return Value::of(static_cast<std::int64_t>(type - zero));
+  if (size == 0 || type == real) return Value::null();
+  return Value::of(read_integer(record, offset + size, size));
 }
 
 // Returns the start of a cell, whose offset is in the array after the page header.
@@ -137,24 +154,40 @@ std::optional<RecordReader> RecordReader::make(SqliteConnection& connection, Pag
   if (!shape) return std::nullopt;
   RecordReader reader(pages);
   reader.root_ = shape->root;
-  reader.key_column_ = shape->key;
-  for (const std::string_view name : columns) {
-    if (name.starts_with("NULL AS ")) {
-      reader.columns_.push_back(no_column);
-      continue;
+  reader.values_.resize(columns.size());
+  for (std::size_t index = 0; index < columns.size(); ++index) {
+    if (columns[index].starts_with("NULL AS ")) continue;
+    const auto position = shape->find(columns[index]);
+    if (!position) return std::nullopt;
+    if (*position == shape->key) {
+      reader.keys_.push_back(index);
+    } else {
+      reader.choices_.push_back({*position, index});
     }
-    const auto column = shape->find(name);
-    if (!column) return std::nullopt;
-    reader.columns_.push_back(*column);
-    reader.places_.resize(std::max(reader.places_.size(), *column + 1));
   }
+  std::ranges::sort(reader.choices_, {}, &Choice::position);
   return reader;
 }
 
 void RecordReader::read(const TablePage& page, const TablePage::Cell& cell) {
-  key_ = cell.key;
-  record_ = payload(page, cell);
-  read_header();
+  const std::string_view record = payload(page, cell);
+  const char* at = record.data();
+  const std::uint64_t header = read_varint(at, at + record.size());
+  if (header > record.size()) throw_damaged_page();
+  const char* const end = record.data() + header;
+  auto offset = static_cast<std::size_t>(header);
+  auto choice = choices_.begin();
+  for (std::size_t position = 0; choice != choices_.end(); ++position) {
+    // A record that was written before the column was added ends before it, and the value is NULL.
+    const std::uint64_t type = at < end ? read_varint(at, end) : 0;
+    const std::size_t size = size_of_type(type);
+    if (size > record.size() - offset) throw_damaged_page();
+    for (; choice != choices_.end() && choice->position == position; ++choice) {
+      values_[choice->index] = value_of(record, type, offset, size);
+    }
+    offset += size;
+  }
+  for (const std::size_t index : keys_) values_[index] = Value::of(cell.key);
 }
 
 std::string_view RecordReader::payload(const TablePage& page, const TablePage::Cell& cell) {
@@ -174,45 +207,6 @@ std::string_view RecordReader::payload(const TablePage& page, const TablePage::C
                         overflow_.begin() + 4 + static_cast<std::ptrdiff_t>(count));
   }
   return {long_record_.data(), long_record_.size()};
-}
-
-void RecordReader::read_header() {
-  const std::size_t size = record_.size();
-  const char* at = record_.data();
-  const std::uint64_t header = read_varint(at, at + size);
-  if (header > size) throw_damaged_page();
-  const char* const end = record_.data() + header;
-  auto offset = static_cast<std::size_t>(header);
-  for (Place& place : places_) {
-    if (at >= end) {  // the record was written before the column was added
-      place = {};
-      continue;
-    }
-    const std::uint64_t type = read_varint(at, end);
-    const std::size_t length = size_of_type(type);
-    if (length > size - offset) throw_damaged_page();
-    place = {type, offset, length};
-    offset += length;
-  }
-}
-
-Value RecordReader::column(int index) const {
-  const std::size_t column = columns_[static_cast<std::size_t>(index)];
-  if (column == key_column_) return Value::of(key_);
-  if (column == no_column) return Value::null();
-  const Place& place = places_[column];
-  const std::string_view bytes(record_.data() + place.offset, place.size);
-  if (place.type >= 12) {
-    return place.type % 2 == 0 ? Value::blob(bytes) : Value::of(bytes);
-  }
-  constexpr std::uint64_t real = 7;
-  constexpr std::uint64_t zero = 8;
-  constexpr std::uint64_t one = 9;
-  if (place.type == zero || place.type == one) {
-    return Value::of(static_cast<std::int64_t>(place.type - zero));
-  }
-  if (bytes.empty() || place.type == real) return Value::null();
-  return Value::of(read_integer(bytes.data(), bytes.size()));
 }
 
 }  // namespace comptroller::db::sqlite

@@ -88,7 +88,7 @@ inline std::size_t local_size(std::size_t record, std::size_t most, std::size_t 
   return best <= most ? best : least;
 }
 
-// Decodes the chosen columns of one record of a table after another.
+// Decodes the chosen columns of one record of a table after another, as SQL would.
 class RecordReader {
  public:
   // Returns nullopt if only SQL can evaluate the columns. The reader must not outlive the pages.
@@ -99,29 +99,23 @@ class RecordReader {
   std::uint32_t root() const { return root_; }
   // The page must not change while values of the record are in use.
   void read(const TablePage& page, const TablePage::Cell& cell);
-  // Returns the value of a chosen column as SQL would.
-  Value column(int index) const;
+  // The values of the chosen columns. Their address stays the same, even when the reader is moved.
+  const Value* values() const { return values_.data(); }
 
  private:
-  // The position of a column in the record.
-  struct Place {
-    std::uint64_t type = 0;
-    std::size_t offset = 0;
-    std::size_t size = 0;
+  struct Choice {
+    std::size_t position = 0;  // in the record
+    std::size_t index = 0;     // of the value
   };
 
   explicit RecordReader(Pages& pages) : pages_(pages) {}
   std::string_view payload(const TablePage& page, const TablePage::Cell& cell);
-  void read_header();
 
   Pages& pages_;
   std::uint32_t root_ = 0;
-  std::size_t key_column_ = 0;
-  static constexpr std::size_t no_column = std::numeric_limits<std::size_t>::max();  // is NULL
-  std::vector<std::size_t> columns_;  // positions in the table, or no_column
-  std::vector<Place> places_;         // of the columns up to the last one chosen
-  std::int64_t key_ = 0;
-  std::string_view record_;
+  std::vector<Choice> choices_;    // in order of position
+  std::vector<std::size_t> keys_;  // indexes of the values that are the key
+  std::vector<Value> values_;
   std::vector<char> long_record_;  // a record that does not fit in its leaf
   std::vector<char> overflow_;     // an overflow page
 };

@@ -112,9 +112,11 @@ def assemble(
         is_wide: makes sums that exceed decimal(38, 18) NULL instead of an error; this takes 25
             times as long.
     """
-    tree = _bound(file, absent).copy()
+    tree = _bound(file, absent)
     ctes = list(_ctes(tree, absent, set()))
-    types = {key: UNITS["time" if key in PERIODS else "text"] for key in keys}
+    types = dict.fromkeys(keys, "")  # texts or enumerations, except:
+    types |= {key: UNITS["time"] for key in keys if key in PERIODS}
+    types |= {key: UNITS["text"] for key in keys if key == "group"}  # a UUID in DuckDB
     types |= {name: UNITS[column.unit] for name, column in columns_in(file).items()}
     whole = _declared(tree, types)
     whole.set("with_", exp.With(expressions=[*ctes, *whole.ctes]))
@@ -137,9 +139,8 @@ def parse(file: str) -> exp.Query:
     return tree
 
 
-@cache
 def _bound(file: str, absent: frozenset[str]) -> exp.Query:
-    """Returns the tree of a file, which callers copy, with its parameters cast to their types.
+    """Returns the tree of a file, with its parameters cast to their types.
 
     Absent parameters become NULL, and lose their conditions.
     """
@@ -174,7 +175,7 @@ def _ctes(query: exp.Query, absent: frozenset[str], known: set[str]) -> Iterator
             name = table.name
             if not table.db and name in _SHARED - known:
                 known.add(name)
-                shared = _bound(f"tables/{name}", absent).copy()
+                shared = _bound(f"tables/{name}", absent)
                 yield from _ctes(shared, absent, known)
                 cte = exp.CTE(this=shared, alias=exp.TableAlias(this=exp.to_identifier(name)))
                 if any(each.db for each in shared.find_all(exp.Table)):
@@ -233,16 +234,17 @@ def _expand_aggregates(tree: exp.Query, aggregates: Mapping[str, str]) -> None:
 
 
 def _declared(tree: exp.Query, types: Mapping[str, str]) -> exp.Query:
-    """Wraps a query to cast its columns to the declared types; keeps its order.
+    """Wraps a query to cast its columns to the declared types, if any; keeps its order.
 
     It orders by the columns before the casts, because enumerations are sorted faster than texts.
     """
     order = tree.args.pop("order", None)
     for column in order.find_all(exp.Column) if order is not None else ():
         column.set("table", exp.to_identifier("answer"))
+    columns = ((name, exp.column(identifier(name)), type) for name, type in types.items())
     casts = [
-        exp.alias_(exp.cast(exp.column(identifier(name)), type, dialect=DuckDB), identifier(name))
-        for name, type in types.items()
+        exp.alias_(exp.cast(column, type, dialect=DuckDB) if type else column, identifier(name))
+        for name, column, type in columns
     ]
     answer = exp.select(*casts).from_("answer").with_("answer", as_=tree, copy=False)
     answer.set("order", order)

@@ -130,6 +130,37 @@ TEST_CASE("addresses and hashes keep their text in every storage format") {
              "{[a\",\"b], any label}", "{[a,b, [c], d], any label}"});
 }
 
+TEST_CASE("recurring addresses keep their text") {
+  const auto database = temporary_database();
+  Addresses different;
+  const std::string long_text(60, 'x');
+  for (std::size_t size = 1; size <= long_text.size(); ++size) {
+    different.push_back(Label{long_text.substr(0, size)});
+  }
+  // The first text has the same bytes as the second, packed address.
+  different.push_back(Label{"abcdefghijklmnopqrst"});
+  different.push_back(Label{"0x6162636465666768696a6b6c6d6e6f7071727374"});
+  for (int i = 0; i < 10000; ++i) {
+    std::string digits = std::to_string(i);
+    digits.insert(0, 40 - digits.size(), '0');
+    different.push_back(Label{(i % 2 == 0 ? "0x" : "0X") + digits});
+  }
+  Rows expected;
+  write(database, [&](db::Connection& connection) {
+    for (std::size_t i = 0; i < 3 * different.size(); ++i) {
+      const Label& address = different[i % different.size()];
+      Claim claim = claim_at(static_cast<std::int64_t>(i));
+      claim.addresses = Addresses{address, different.front(), address};
+      insert_claim(connection, claim);
+      expected.push_back("{[" + address.value + ", x, " + address.value + "]}");
+    }
+  });
+  const Limits small_chunks{.keys_a_chunk = 700};
+  CHECK(rows_of(make_table("claims", {{"addresses"}}, provider, claims_of(database))) == expected);
+  CHECK(rows_of(make_table("claims", {{"addresses"}}, provider, claims_of(database),
+                           small_chunks)) == expected);
+}
+
 TEST_CASE("texts of every length are complete, inside their views and outside") {
   const auto database = temporary_database();
   Rows expected;
