@@ -245,3 +245,28 @@ def test_invalid_arguments_of_the_summary_are_refused(
 ) -> None:
     with pytest.raises(comptroller.InvalidRequest, match=message):
         operator.reports.claims_summary(**given)
+
+
+@pytest.mark.parametrize("count", [999, 1001], ids=["enumeration", "texts"])
+def test_many_assets_and_jurisdictions_keep_their_names_and_order(
+    operator: comptroller.Service, count: int
+) -> None:
+    # Reports read up to 1,000 different texts as an enumeration.
+    names = [f"it's {n}" for n in range(count)] + [None]
+    groups = [f"{GROUP[:-4]}{n:04x}" for n in range(len(names))]
+    load(
+        operator,
+        "payout-groups",
+        *(group(id=id, jurisdiction=name) for id, name in zip(groups, names, strict=True)),
+    )
+    claims = (
+        claim(id=str(n), payout_group_id=id, asset_type=name, amount=str(n))
+        for n, (id, name) in enumerate(zip(groups, names, strict=True))
+    )
+    load(operator, "claims", *claims)
+    rows = ran(operator, "claims_summary", ("jurisdiction",))
+    assert only(rows, "jurisdiction", "asset") == [
+        *((name, name) for name in sorted(names[:-1])),
+        (None, None),
+    ]
+    assert [row["amount"] for row in rows] == [Decimal(names.index(row["asset"])) for row in rows]

@@ -22,7 +22,7 @@ from comptroller.errors import invalid
 
 #: Columns of few texts, which become enumerations, because most reports group by them.
 _REPEATED = ["asset_type", "blockchain", "jurisdiction"]
-_MAX_ENUMERATED = 10_000
+_MAX_ENUMERATED = 1_000
 
 
 class DuckDB:
@@ -90,18 +90,19 @@ class DuckDB:
         If there are many texts, which would be slow, or none, it replaces the codes by the texts.
         """
         run = self._connection.execute
-        run("SET VARIABLE texts = $texts::VARCHAR[]", {"texts": texts})
-        known = "SELECT unnest(getvariable('texts')) AS text"
         if 0 < len(texts) <= _MAX_ENUMERATED:
-            run(f"CREATE OR REPLACE TYPE repeated AS ENUM ({known} ORDER BY text)")
-            text = f"(getvariable('texts')::repeated[])[{name} + 1]"
-            run(f"ALTER TABLE {table} ALTER {name} TYPE repeated USING {text}")
+            type, text = _enumeration(texts, name)
+            run(f"ALTER TABLE {table} ALTER {name} TYPE {type} USING {text}")
             return
-        known += ", generate_subscripts(getvariable('texts'), 1) - 1 AS code"
+        run("SET VARIABLE texts = $texts::VARCHAR[]", {"texts": texts})
         run(f"""
             CREATE OR REPLACE TABLE {table} AS
             SELECT coded.* REPLACE (known.text AS {name})
-            FROM {table} AS coded LEFT JOIN ({known}) AS known ON known.code = coded.{name}
+            FROM {table} AS coded LEFT JOIN (
+                SELECT
+                    unnest(getvariable('texts')) AS text,
+                    generate_subscripts(getvariable('texts'), 1) - 1 AS code
+            ) AS known ON known.code = coded.{name}
         """)
 
 
@@ -155,12 +156,18 @@ def _plain(relation: duckdb.DuckDBPyRelation, closed_sets: Mapping[str, Sequence
     casts = []
     for name, type in zip(relation.columns, relation.types, strict=True):
         if name in closed_sets and type.id == "tinyint":
-            texts = [plain.literal(text) for text in closed_sets[name]]
-            enumeration = f"ENUM({', '.join(sorted(texts))})"
-            casts.append(f"([{', '.join(texts)}]::{enumeration}[])[{name} + 1] AS {name}")
+            _, text = _enumeration(closed_sets[name], name)
+            casts.append(f"{text} AS {name}")
         elif type.id == "timestamp with time zone":
             casts.append(f'make_timestamp(epoch_us("{name}")) AS "{name}"')
     return f"* REPLACE ({', '.join(casts)})" if casts else "*"
+
+
+def _enumeration(texts: Sequence[str], code: str) -> tuple[str, str]:
+    """Returns an enumeration in the order of its texts, and its value for a code of a text."""
+    literals = [plain.literal(text) for text in texts]
+    type = f"ENUM({', '.join(plain.literal(text) for text in sorted(texts))})"
+    return type, f"([{', '.join(literals)}]::{type}[])[{code} + 1]"
 
 
 def _closed_sets(table: str) -> Mapping[str, Sequence[str]]:
