@@ -2,6 +2,8 @@
 // is appended to such a column.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,8 +105,9 @@ void append(Builder& builder, const Packed auto& packed, Audience) {
   builder.append_text(packed.size(), [&](char* at) { packed.write(at); });
 }
 inline void append(Builder& builder, Decimal number, Audience) {
-  if (!is_amount(number.text)) throw Error::damaged("an amount is not a number");
-  builder.append_number(scaled(number.text));
+  const std::optional<Int128> value = read_amount(number.text);
+  if (!value) throw Error::damaged("an amount is not a number");
+  builder.append_number(*value);
 }
 inline void append(Builder& builder, Timestamp time, Audience) {
   builder.append_number(time.microseconds);

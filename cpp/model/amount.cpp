@@ -14,7 +14,6 @@ __extension__ using UnsignedInt128 = unsigned __int128;
 
 constexpr std::uint64_t one = 1'000'000'000'000'000'000;  // 10^18
 constexpr std::size_t block_length = 8;
-constexpr std::size_t digits_per_accumulator = 19;  // any 19 digits fit 64 bits
 
 constexpr std::array<std::uint64_t, amount_fraction_digits + 1> powers_of_ten = [] {
   std::array<std::uint64_t, amount_fraction_digits + 1> powers{1};
@@ -52,28 +51,35 @@ std::uint64_t value_of_block(std::uint64_t block) {
   return (block & 0x0000ffff0000ffffULL) * to_eight >> 32U;
 }
 
-bool is_digits(std::string_view text, std::size_t maximum) {
-  if (text.empty() || text.size() > maximum) return false;
+// Returns the value of at most `maximum` digits; nullopt for other text.
+std::optional<UnsignedInt128> read_digits(std::string_view text, std::size_t maximum) {
+  if (text.empty() || text.size() > maximum) return std::nullopt;
+  UnsignedInt128 value = 0;
   for (; text.size() >= block_length; text.remove_prefix(block_length)) {
-    if (!is_digit_block(block_of(text))) return false;
+    const std::uint64_t block = block_of(text);
+    if (!is_digit_block(block)) return std::nullopt;
+    value = powers_of_ten[block_length] * value + value_of_block(block);
   }
-  return std::ranges::all_of(text, is_digit);
+  std::uint64_t rest = 0;
+  for (const char c : text) {
+    if (!is_digit(c)) return std::nullopt;
+    rest = 10 * rest + static_cast<std::uint64_t>(c - '0');
+  }
+  return powers_of_ten[text.size()] * value + rest;
 }
 
-bool is_unsigned_amount(std::string_view text) {
-  const std::size_t dot = text.find('.');
-  if (dot == std::string_view::npos) return is_digits(text, amount_integer_digits);
-  return is_digits(text.substr(0, dot), amount_integer_digits) &&
-         is_digits(text.substr(dot + 1), amount_fraction_digits);
-}
-
-std::uint64_t accumulate(std::string_view digits) {
-  std::uint64_t value = 0;
-  for (; digits.size() >= block_length; digits.remove_prefix(block_length)) {
-    value = 100'000'000 * value + value_of_block(block_of(digits));
+std::optional<Int128> read_unsigned_amount(std::string_view text) {
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  const auto whole = read_digits(text.substr(0, dot), amount_integer_digits);
+  if (!whole) return std::nullopt;
+  UnsignedInt128 value = *whole * one;
+  if (dot < text.size()) {
+    const std::string_view digits = text.substr(dot + 1);
+    const auto fraction = read_digits(digits, amount_fraction_digits);
+    if (!fraction) return std::nullopt;
+    value += *fraction * powers_of_ten[amount_fraction_digits - digits.size()];
   }
-  for (const char c : digits) value = 10 * value + static_cast<unsigned char>(c - '0');
-  return value;
+  return static_cast<Int128>(value);
 }
 
 std::string expectation_of(std::string_view kind) {
@@ -84,23 +90,14 @@ std::string expectation_of(std::string_view kind) {
 
 }  // namespace
 
-Int128 scaled(std::string_view text) {
+std::optional<Int128> read_amount(std::string_view text) {
   const bool negative = text.starts_with('-');
-  if (negative) text.remove_prefix(1);
-  const std::size_t dot = std::min(text.find('.'), text.size());
+  const auto value = read_unsigned_amount(text.substr(negative ? 1 : 0));
+  return value && negative ? -*value : value;
+}
 
-  // Unsigned, because invalid text must not overflow a signed number.
-  UnsignedInt128 whole = accumulate(text.substr(0, std::min(dot, digits_per_accumulator)));
-  if (dot > digits_per_accumulator) {
-    whole = 10 * whole + static_cast<unsigned char>(text[digits_per_accumulator] - '0');
-  }
-  std::uint64_t fraction = 0;
-  if (dot < text.size()) {
-    const std::string_view digits = text.substr(dot + 1, amount_fraction_digits);
-    fraction = accumulate(digits) * powers_of_ten[amount_fraction_digits - digits.size()];
-  }
-  const UnsignedInt128 magnitude = whole * one + fraction;
-  return static_cast<Int128>(negative ? -magnitude : magnitude);
+Int128 scaled(std::string_view text) {
+  return read_amount(text).value_or(0);
 }
 
 std::string_view format_scaled(Int128 value, std::size_t scale, DecimalBuffer& buffer) {
@@ -139,13 +136,9 @@ bool same_value(std::string_view a, std::string_view b) {
   return a == b || scaled(a) == scaled(b);
 }
 
-bool is_amount(std::string_view text) {
-  if (text.starts_with('-')) text.remove_prefix(1);
-  return is_unsigned_amount(text);
-}
-
 std::optional<Amount> Amount::parse(std::string_view text) {
-  return is_amount(text) ? std::optional(Amount{std::string(text)}) : std::nullopt;
+  if (!read_amount(text)) return std::nullopt;
+  return Amount{std::string(text)};
 }
 
 std::string Amount::expectation() {
@@ -153,7 +146,7 @@ std::string Amount::expectation() {
 }
 
 std::optional<NonNegativeAmount> NonNegativeAmount::parse(std::string_view text) {
-  if (!is_unsigned_amount(text)) return std::nullopt;
+  if (!read_unsigned_amount(text)) return std::nullopt;
   return NonNegativeAmount{{std::string(text)}};
 }
 

@@ -17,11 +17,11 @@ __extension__ using Int128 = __int128;
 inline constexpr std::size_t amount_integer_digits = 20;
 inline constexpr std::size_t amount_fraction_digits = 18;
 
-// Whether text is an amount: -?digits[.digits], within the limits above.
-bool is_amount(std::string_view text);
+// Returns the exact value of an amount times 10^18; nullopt if the text is not -?digits[.digits]
+// within the limits above.
+std::optional<Int128> read_amount(std::string_view text);
 
-// Returns the exact value of an amount times 10^18. `text` must be a parsed amount; for other text
-// the result is unspecified.
+// Does the same for a parsed amount.
 Int128 scaled(std::string_view text);
 
 // Formats `value` times 10^-scale as the shortest plain decimal: no trailing fraction zeros, never
