@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t buffer_alignment = 64;
 constexpr std::size_t min_capacity = 1024;
+constexpr std::size_t moderate_capacity = std::size_t{64} << 10U;
 constexpr std::size_t large_capacity = std::size_t{1} << 20U;
 
 alignas(buffer_alignment) constexpr std::array<char, buffer_alignment> nothing{};
@@ -58,9 +59,10 @@ Builder text_builder() {
 
 }  // namespace
 
-// Grows by a large factor first, because memory that is never written costs nothing.
+// The system provides a page of a large array when it is first written, so an array of moderate
+// size may grow by a large factor: fewer pages are written before they are copied.
 void Buffer::grow(std::size_t count) {
-  const std::size_t factor = capacity_ < large_capacity ? 8 : 2;
+  const std::size_t factor = capacity_ >= moderate_capacity && capacity_ < large_capacity ? 8 : 2;
   const std::size_t wanted = std::max({size_ + count, factor * capacity_, expected_, min_capacity});
   const std::size_t rounded = (wanted + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
   auto* grown = static_cast<char*>(std::aligned_alloc(buffer_alignment, rounded));

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "arrow/memory.hpp"
@@ -86,8 +87,8 @@ class Builder {
     const auto index = static_cast<std::size_t>(key);
     if (column_.layout == BufferLayout::view) {
       if (index >= shared_views_.size()) shared_views_.resize(2 * index + 1);
-      View& view = shared_views_[index];
-      if (view.front() != 0) return append_view(view);
+      TextView& view = shared_views_[index];
+      if (view.front() != 0) return append_known_view(view);
       append_text(text());
       view = last_view();
       return;
@@ -114,7 +115,7 @@ class Builder {
     std::uint64_t end = 0;
     std::memcpy(&end, source.data() + source.size() - sizeof end, sizeof end);
     RecentText& recent = recent_texts_[end * hash_factor >> (64 - recent_texts_bits)];
-    if (recent.is(source, size)) return append_view(recent.view);
+    if (recent.is(source, size)) return append_known_view(recent.view);
     append_text(size, write);
     recent.view = last_view();
     recent.source_size =
@@ -143,7 +144,7 @@ class Builder {
  private:
   static constexpr std::size_t view_size = 16;
   static constexpr std::size_t max_inline_size = 12;
-  using View = std::array<std::uint64_t, 2>;  // the first half has the size
+  using TextView = std::array<std::uint64_t, 2>;  // the first half has the size
   static constexpr std::int64_t max_shared_keys = 100'000;
   static constexpr std::size_t max_source_size = 47;
   static constexpr int recent_texts_bits = 12;
@@ -151,7 +152,7 @@ class Builder {
 
   // The view of a text of the batch, and what the text was made from, in one cache line.
   struct alignas(64) RecentText {
-    View view{};
+    TextView view{};
     std::uint8_t source_size = 0;
     std::array<char, max_source_size> source{};
 
@@ -185,12 +186,12 @@ class Builder {
     throw Error::damaged("an id of a payout group is not a UUID");
   }
   void append_text_of_row(std::int64_t row);
-  void append_view(const View& view) {
+  void append_known_view(const TextView& view) {
     places_.push(view);
     append_valid();
   }
-  View last_view() const {
-    View view{};
+  TextView last_view() const {
+    TextView view{};
     std::memcpy(view.data(), places_.data() + places_.size() - view_size, view_size);
     return view;
   }
@@ -218,9 +219,11 @@ class Builder {
   Buffer validity_;  // empty if there are no nulls
   Buffer places_;    // 0 and the ends of texts or lists; or views
   Buffer values_;
-  // By the key of a shared text: 1 + the first row of the batch with this text, or 1 + its code.
+  // By the key of a shared text that is not a view: 1 + the first row of the batch with this text,
+  // or 1 + its code.
   std::vector<std::int64_t> rows_of_shared_;
-  std::vector<View> shared_views_;  // by the key of the text; zeros if the batch does not have it
+  // By the key of a shared text: its view; zeros if the batch does not have the text yet.
+  std::vector<TextView> shared_views_;
   std::vector<RecentText> recent_texts_;  // by a hash of the source
 };
 

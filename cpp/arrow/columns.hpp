@@ -122,7 +122,7 @@ template <class T>
 void append_element(Builder& builder, const T& element, Audience audience) {
   append(builder, view_of(element), audience);
 }
-// Elements of lists are addresses, which recur in the claims of a payout group.
+// Texts in lists are addresses, which recur in the claims of a payout group.
 inline void append_recurring(Builder& builder, std::string_view text) {
   builder.append_recurring_text(text, text.size(),
                                 [&](char* at) { checked(text).copy(at, text.size()); });

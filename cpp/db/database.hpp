@@ -52,7 +52,7 @@ class Statement {
   virtual std::int64_t run() { refuse(); }
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   virtual std::optional<std::int64_t> insert() { refuse(); }
-  // Index from 0. Valid until the next step.
+  // Returns the value of a column of the row, from index 0. It is valid until the next step.
   const Value& column(int index) {
     return values_ != nullptr ? values_[index] : column_of_row(index);
   }

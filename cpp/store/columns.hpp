@@ -33,7 +33,7 @@ std::vector<std::string_view> stored_names() {
   return names;
 }
 
-// A column of a row: the value of a field of type T, which may be unset.
+// A column of the current row of a statement: the value of a field of type T, which may be unset.
 template <class T>
 struct ColumnValue {
   const Value& value;

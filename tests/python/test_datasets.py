@@ -76,6 +76,28 @@ def test_reports_of_a_dataset_equal_those_of_the_store(
     exported.close()
 
 
+@pytest.mark.parametrize("type", [polars.Binary(), polars.Null()], ids=["bytes", "null"])
+def test_keys_of_other_types_are_texts(
+    sampled: comptroller.Service, tmp_path: Path, type: polars.DataType
+) -> None:
+    # Some programs write texts as bytes, and columns without a value without a type.
+    words = ["blockchain", "asset_type"]
+    path = tmp_path / "claims.parquet"
+    sampled.export("claims", path, "parquet")
+    written = polars.read_parquet(path)
+    columns = {word: written[word].cast(type, strict=False) for word in words}
+    if type == polars.Null:
+        columns = dict.fromkeys(words, polars.lit(None))
+    written.with_columns(**columns).write_parquet(path)
+    told = open_exports(tmp_path).claims_summary(("chain", "status")).to_polars()
+    expected = sampled.reports.claims_summary(("chain", "status")).to_polars()
+    assert told.schema == expected.schema
+    if type == polars.Binary:
+        assert told.equals(expected)
+    else:
+        assert told["chain"].null_count() == told["asset"].null_count() == len(told)
+
+
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
     (tmp_path / "claims.csv").touch()
     with pytest.raises(comptroller.InvalidRequest, match=r"no export such as claims\.parquet"):

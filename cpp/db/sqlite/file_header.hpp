@@ -39,6 +39,7 @@ Number big_endian(Number number) {
   } else if constexpr (sizeof number == 4) {
     return __builtin_bswap32(number);
   } else {
+    static_assert(sizeof number == 8);
     return __builtin_bswap64(number);
   }
 }

@@ -110,8 +110,8 @@ std::optional<std::int64_t> SqliteStatement::insert() {
 }
 
 const Value& SqliteStatement::column_of_row(int index) {
-  return values_[static_cast<std::size_t>(index)] =
-             value_of(sqlite3_column_value(statement_.get(), index));
+  Value& value = values_.at(static_cast<std::size_t>(index));
+  return value = value_of(sqlite3_column_value(statement_.get(), index));
 }
 
 void SqliteStatement::reset() {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -91,6 +90,8 @@ inline std::size_t local_size(std::size_t record, std::size_t most, std::size_t 
 // Decodes the chosen columns of one record of a table after another, as SQL would.
 class RecordReader {
  public:
+  RecordReader(RecordReader&&) = default;
+
   // Returns nullopt if only SQL can evaluate the columns. The reader must not outlive the pages.
   static std::optional<RecordReader> make(SqliteConnection& connection, Pages& pages,
                                           std::string_view table,

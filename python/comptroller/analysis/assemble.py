@@ -15,7 +15,7 @@ claims with their addresses.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property, lru_cache
@@ -75,10 +75,18 @@ _PARAMETER_TYPES = {
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """A query, and the columns that it reads from each table of the store."""
+    """A query.
+
+    Attributes:
+        tree: the query.
+        reads: the columns that it reads from each table of the store.
+        texts: the columns of its rows to cast to text. It does not cast them itself, because
+            DuckDB takes longer than polars to cast an enumeration.
+    """
 
     tree: exp.Query
     reads: Mapping[str, frozenset[str]]
+    texts: Sequence[str]
 
     @cached_property
     def parameters(self) -> set[str]:
@@ -114,9 +122,10 @@ def assemble(
     """
     tree = _bound(file, absent)
     ctes = list(_ctes(tree, absent, set()))
-    types = dict.fromkeys(keys, "")  # texts or enumerations, except:
-    types |= {key: UNITS["time"] for key in keys if key in PERIODS}
-    types |= {key: UNITS["text"] for key in keys if key == "group"}  # a UUID in DuckDB
+    types: dict[str, str | None] = {
+        key: UNITS["time"] if key in PERIODS else UNITS["text"] if key == "group" else None
+        for key in keys
+    }
     types |= {name: UNITS[column.unit] for name, column in columns_in(file).items()}
     whole = _declared(tree, types)
     whole.set("with_", exp.With(expressions=[*ctes, *whole.ctes]))
@@ -127,7 +136,7 @@ def assemble(
     pushdown_projections(whole)
     _drop_unread_joins(whole)
     eliminate_ctes(whole)
-    return Statement(whole, _reads(whole))
+    return Statement(whole, _reads(whole), [name for name, type in types.items() if type is None])
 
 
 def parse(file: str) -> exp.Query:
@@ -233,8 +242,8 @@ def _expand_aggregates(tree: exp.Query, aggregates: Mapping[str, str]) -> None:
         window.replace(holder.this)
 
 
-def _declared(tree: exp.Query, types: Mapping[str, str]) -> exp.Query:
-    """Wraps a query to cast its columns to the declared types, if any; keeps its order.
+def _declared(tree: exp.Query, types: Mapping[str, str | None]) -> exp.Query:
+    """Wraps a query to cast its columns to the declared types; keeps its order.
 
     It orders by the columns before the casts, because enumerations are sorted faster than texts.
     """

@@ -10,8 +10,10 @@ from functools import partial
 from threading import Lock
 from typing import Any
 
+import polars
+
 from comptroller.analysis import engines, parameters
-from comptroller.analysis.assemble import assemble
+from comptroller.analysis.assemble import Statement, assemble
 from comptroller.analysis.engines import Engine
 from comptroller.analysis.overview import EVERY, PARTS, Overview, Part, overview
 from comptroller.analysis.parameters import Since
@@ -64,10 +66,10 @@ class ReportRequest:
         statement, *also = self._statements
         has_gaps = False
         try:
-            rows = engine.run(statement, self._values)
+            rows = self._rows(engine, statement)
         except OverflowError:
             statement = self._assembled(is_wide=True)
-            rows = engine.run(statement, self._values)
+            rows = self._rows(engine, statement)
             amounts = (name for name, each in definition.columns.items() if each.unit == "amount")
             has_gaps = any(rows[name].null_count() for name in amounts)
         if not len(rows) and definition.subject is not None:
@@ -82,9 +84,13 @@ class ReportRequest:
             rows,
             self.given,
             partial(engine.sql, statement, self._values),
-            engine.run(also[0], self._values) if also else None,
+            self._rows(engine, also[0]) if also else None,
             has_gaps,
         )
+
+    def _rows(self, engine: Engine, statement: Statement) -> polars.DataFrame:
+        rows = engine.run(statement, self._values)
+        return rows.cast(dict.fromkeys(statement.texts, polars.String))
 
 
 class Runner:
