@@ -90,7 +90,10 @@ inline std::size_t local_size(std::size_t record, std::size_t most, std::size_t 
 // Decodes the chosen columns of one record of a table after another, as SQL would.
 class RecordReader {
  public:
+  // Not copyable, because a statement refers to the values.
+  ~RecordReader() = default;
   RecordReader(RecordReader&&) = default;
+  RecordReader& operator=(RecordReader&&) = delete;
 
   // Returns nullopt if only SQL can evaluate the columns. The reader must not outlive the pages.
   static std::optional<RecordReader> make(SqliteConnection& connection, Pages& pages,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Engine(Protocol):
     """Holds tables and runs statements over them; used by one thread at a time.
 
-    Times are in UTC, amounts are decimal(38, 18), enumerations are text.
+    Times are in UTC, amounts are decimal(38, 18), enumerations equal their texts.
     """
 
     def read(self, table: str, stream: Rows) -> None:
@@ -28,7 +28,7 @@ class Engine(Protocol):
         """Defines a table as a Parquet file or dataset, which each report reads again."""
 
     def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
-        """Runs a statement; returns its rows.
+        """Runs a statement; returns its rows, whose `texts` may be enumerations.
 
         Raises OverflowError if a sum of amounts has more than 38 digits.
         """
