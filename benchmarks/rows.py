@@ -223,7 +223,7 @@ def report_row(plan: Plan) -> Row:
             " others do not. The contender comptroller again repeats the report on an unchanged"
             " store, which is not read a second time. pandas reads the table of text. DuckDB's own"
             " file has typed columns, of which it reads eight; comptroller first reads every row"
-            " and copies nine columns into DuckDB, in half of its time. The limit is"
+            " and copies nine columns into DuckDB, in about half of its time. The limit is"
             " DuckDB over the same columns in memory as Arrow. DuckDB's SQLite scanner is not a"
             " contender, because DuckDB downloads it when it is used. The last two aims measure"
             " whole commands: the page of all reports, and every claim as CSV."

@@ -86,14 +86,14 @@ class Builder {
     }
     const auto index = static_cast<std::size_t>(key);
     if (column_.layout == BufferLayout::view) {
-      if (index >= shared_views_.size()) shared_views_.resize(2 * index + 1);
+      if (index >= shared_views_.size()) shared_views_.resize(index + 1);
       TextView& view = shared_views_[index];
       if (view.front() != 0) return append_known_view(view);
       append_text(text());
       view = last_view();
       return;
     }
-    if (index >= rows_of_shared_.size()) rows_of_shared_.resize(2 * index + 1);
+    if (index >= rows_of_shared_.size()) rows_of_shared_.resize(index + 1);
     std::int64_t& row = rows_of_shared_[index];
     if (column_.codes) {
       if (row == 0) row = 1 + column_.codes->code(key, text);

@@ -30,6 +30,23 @@ TEST_CASE("pages of any size give the rows of SQL") {
   }
 }
 
+TEST_CASE("integers of every size are read from short records") {
+  const Folder folder;
+  const std::string path = folder / "things.db";
+  sqlite::SqliteConnection connection(path, writable);
+  make_things(connection, 4096);
+  connection.execute("CREATE TABLE short (key INTEGER PRIMARY KEY, number INTEGER)");
+  for (int bits = 0; bits < 64; ++bits) {
+    const std::string number = std::to_string(std::int64_t{1} << bits);
+    connection.execute("INSERT INTO short (number) VALUES (" + number + "), (~" + number + ")");
+  }
+  Reader reader(path);
+  auto rows = reader.connection.scan({"short", {"number", "key", "number"}, 1, everything, {}});
+  REQUIRE(rows);
+  CHECK(rows_of(std::move(*rows), 3) ==
+        rows_of(reader.connection.query("SELECT number, key, number FROM short ORDER BY key"), 3));
+}
+
 TEST_CASE("a scan reads a range of keys, and filters") {
   const Folder folder;
   const std::string path = folder / "things.db";
