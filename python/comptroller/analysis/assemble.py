@@ -230,16 +230,7 @@ def _expand_aggregates(tree: exp.Query, aggregates: Mapping[str, str]) -> None:
     for call in list(tree.find_all(exp.Anonymous)):
         (argument,) = call.expressions
         text = aggregates[call.name].format(x=argument.sql(DuckDB))
-        aggregate, window = parse_one(text, read=DuckDB), call.parent
-        if not isinstance(window, exp.Window):
-            call.replace(aggregate)
-            continue
-        holder = exp.Paren(this=aggregate)  # because only a node with a parent can be replaced
-        for part in list(holder.find_all(exp.AggFunc)):
-            over = window.copy()
-            part.replace(over)
-            over.set("this", part)
-        window.replace(holder.this)
+        call.replace(parse_one(text, read=DuckDB))
 
 
 def _declared(tree: exp.Query, types: Mapping[str, str | None]) -> exp.Query:

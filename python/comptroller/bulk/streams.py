@@ -159,7 +159,7 @@ class Stream(ArrowRows):
 
         Keep the stream until they are read. Raises InvalidRequest if `names` is not a list of text.
         """
-        return self._source.compact(texts("names", names))
+        return self._source.compact([] if names == [] else texts("names", names))
 
     def to_polars(self) -> polars.DataFrame:
         """Returns all rows as a polars frame. Raises MissingExtra without polars."""

@@ -22,7 +22,7 @@ from comptroller.errors import invalid
 
 #: Columns of few texts, which become enumerations, because reports group and sort by them.
 _REPEATED = ["asset_type", "blockchain", "jurisdiction"]
-_MAX_ENUMERATED = 1_000  # texts, each a literal in the SQL
+_MAX_ENUMERATED = 1_000  # texts, each a literal in the SQL; more are slow
 
 
 class DuckDB:
@@ -42,19 +42,21 @@ class DuckDB:
 
     def read(self, table: str, stream: Rows) -> None:
         """Copies a table, replacing an existing one."""
-        coded = stream.compact(_REPEATED) if isinstance(stream, Stream) else None
-        with interruptible(duckdb):
-            self._connection.register("stream", coded or stream)
-            try:
-                rows = self._connection.table("stream")
-                columns = _plain(rows, _closed_sets(table))
-                self._connection.execute(
-                    f"CREATE OR REPLACE TABLE {table} AS SELECT {columns} FROM stream"
-                )
-            finally:
-                self._connection.unregister("stream")
-            for name, texts in coded.texts().items() if coded else ():
-                self._decode(table, name, texts)
+        texts: Mapping[str, Sequence[str]] = {}
+        if isinstance(stream, Stream):
+            coded = stream.compact(_REPEATED)
+            self._copy(table, coded)
+            texts = coded.texts()
+            if any(len(each) > _MAX_ENUMERATED for each in texts.values()):
+                texts = {}
+                self._copy(table, stream.compact([]))
+        else:
+            self._copy(table, stream)
+        # The texts are known only now. A view decodes them faster than a second copy.
+        columns = _all_columns({name: _enumeration(each, name) for name, each in texts.items()})
+        self._connection.execute(
+            f"CREATE OR REPLACE VIEW {table} AS SELECT {columns} FROM {table}_rows"
+        )
 
     def scan(self, table: str, path: str) -> None:
         """Defines a table as a Parquet file, or as all Parquet files of a folder."""
@@ -82,26 +84,16 @@ class DuckDB:
         """Drops the tables."""
         self._connection.close()
 
-    def _decode(self, table: str, name: str, texts: Sequence[str]) -> None:
-        """Replaces the codes of a column by an enumeration in the order of its texts.
-
-        If there are many texts, which would be slow, or none, it replaces the codes by the texts.
-        """
-        run = self._connection.execute
-        if 0 < len(texts) <= _MAX_ENUMERATED:
-            type, text = _enumeration(texts, name)
-            run(f"ALTER TABLE {table} ALTER {name} TYPE {type} USING {text}")
-            return
-        run("SET VARIABLE texts = $texts::VARCHAR[]", {"texts": texts})
-        run(f"""
-            CREATE OR REPLACE TABLE {table} AS
-            SELECT coded.* REPLACE (known.text AS {name})
-            FROM {table} AS coded LEFT JOIN (
-                SELECT
-                    unnest(getvariable('texts')) AS text,
-                    generate_subscripts(getvariable('texts'), 1) - 1 AS code
-            ) AS known ON known.code = coded.{name}
-        """)
+    def _copy(self, table: str, stream: Rows) -> None:
+        with interruptible(duckdb):
+            self._connection.register("stream", stream)
+            try:
+                columns = _plain(self._connection.table("stream"), _closed_sets(table))
+                self._connection.execute(
+                    f"CREATE OR REPLACE TABLE {table}_rows AS SELECT {columns} FROM stream"
+                )
+            finally:
+                self._connection.unregister("stream")
 
 
 #: The engines of this process.
@@ -151,23 +143,29 @@ def _plain(relation: duckdb.DuckDBPyRelation, closed_sets: Mapping[str, Sequence
 
     DuckDB truncates timestamps without a zone ten times as fast.
     """
-    casts = []
+    casts = {}
     for name, type in zip(relation.columns, relation.types, strict=True):
         if name in closed_sets and type.id == "tinyint":
-            _, text = _enumeration(closed_sets[name], name)
-            casts.append(f"{text} AS {name}")
+            casts[name] = _enumeration(closed_sets[name], name)
         elif type.id == "blob":  # a text of which the file does not say that it is one
-            casts.append(f'"{name}"::VARCHAR AS "{name}"')
+            casts[name] = f'"{name}"::VARCHAR'
         elif type.id == "timestamp with time zone":
-            casts.append(f'make_timestamp(epoch_us("{name}")) AS "{name}"')
-    return f"* REPLACE ({', '.join(casts)})" if casts else "*"
+            casts[name] = f'make_timestamp(epoch_us("{name}"))'
+    return _all_columns(casts)
 
 
-def _enumeration(texts: Sequence[str], code: str) -> tuple[str, str]:
-    """Returns an enumeration in the order of its texts, and its value for a code of a text."""
-    literals = [plain.literal(text) for text in texts]
-    type = f"ENUM({', '.join(plain.literal(text) for text in sorted(texts))})"
-    return type, f"([{', '.join(literals)}]::{type}[])[{code} + 1]"
+def _all_columns(replaced: Mapping[str, str]) -> str:
+    """Returns the columns of a table, of which some are replaced by expressions."""
+    columns = ", ".join(f'{value} AS "{name}"' for name, value in replaced.items())
+    return f"* REPLACE ({columns})" if columns else "*"
+
+
+def _enumeration(texts: Sequence[str], code: str) -> str:
+    """Returns the value of an enumeration, in the order of its texts, for a code of a text."""
+    if not texts:
+        return "NULL::VARCHAR"
+    by_code, in_order = (", ".join(map(plain.literal, each)) for each in (texts, sorted(texts)))
+    return f"([{by_code}]::ENUM({in_order})[])[{code} + 1]"
 
 
 def _closed_sets(table: str) -> Mapping[str, Sequence[str]]:

@@ -22,11 +22,17 @@ WITH counted AS (
     count(*) FILTER (WHERE status = 'FAILED') AS failed
   FROM claims
   GROUP BY keys
+), totals AS (
+  SELECT asset, nullif(approximate_total(amount), 0)::DOUBLE AS total_amount
+  FROM counted
+  GROUP BY asset
 )
 SELECT
-  *,
-  claims / sum(claims) OVER () AS claims_share,
-  amount / nullif(approximate_total(amount) OVER (PARTITION BY asset), 0) AS amount_share,
+  counted.*,
+  claims / all_claims AS claims_share,
+  amount / total_amount AS amount_share,
   confirmed / nullif(confirmed + failed, 0) AS success_rate
 FROM counted
+JOIN totals ON totals.asset IS NOT DISTINCT FROM counted.asset
+CROSS JOIN (SELECT sum(claims) AS all_claims FROM counted) AS every
 ORDER BY keys
