@@ -1,5 +1,6 @@
 #include "arrow/stream.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 
@@ -10,6 +11,9 @@
 namespace comptroller::arrow {
 
 namespace {
+
+// Engines copy the rows of a compact batch while the processor's cache has them.
+constexpr std::int64_t keys_a_compact_chunk = 16'384;
 
 // The private_data of a stream.
 struct OpenStream {
@@ -72,7 +76,9 @@ void Table::export_schema(ArrowSchema* out) const {
 }
 
 Table Table::compact(const std::vector<std::string>& names) const {
-  return {layout, source, limits, Representation::compact, layout->make_codes(names)};
+  Limits smaller = limits;
+  smaller.keys_a_chunk = std::min(limits.keys_a_chunk, keys_a_compact_chunk);
+  return {layout, source, smaller, Representation::compact, layout->make_codes(names)};
 }
 
 void Table::open(ArrowArrayStream* out) const {
