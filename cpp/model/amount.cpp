@@ -52,30 +52,31 @@ std::uint64_t value_of_block(std::uint64_t block) {
 }
 
 // Returns the value of at most `maximum` digits; nullopt for other text.
-std::optional<UnsignedInt128> read_digits(std::string_view text, std::size_t maximum) {
+template <class Number>
+std::optional<Number> read_digits(std::string_view text, std::size_t maximum) {
   if (text.empty() || text.size() > maximum) return std::nullopt;
-  UnsignedInt128 value = 0;
+  Number value = 0;
   for (; text.size() >= block_length; text.remove_prefix(block_length)) {
     const std::uint64_t block = block_of(text);
     if (!is_digit_block(block)) return std::nullopt;
     value = powers_of_ten[block_length] * value + value_of_block(block);
   }
-  std::uint64_t rest = 0;
   for (const char c : text) {
     if (!is_digit(c)) return std::nullopt;
-    rest = 10 * rest + static_cast<std::uint64_t>(c - '0');
+    value = 10 * value + static_cast<std::uint64_t>(c - '0');
   }
-  return powers_of_ten[text.size()] * value + rest;
+  return value;
 }
 
 std::optional<Int128> read_unsigned_amount(std::string_view text) {
-  const std::size_t dot = std::min(text.find('.'), text.size());
-  const auto whole = read_digits(text.substr(0, dot), amount_integer_digits);
+  std::size_t dot = 0;  // few digits precede it
+  while (dot < text.size() && text[dot] != '.') ++dot;
+  const auto whole = read_digits<UnsignedInt128>(text.substr(0, dot), amount_integer_digits);
   if (!whole) return std::nullopt;
   UnsignedInt128 value = *whole * one;
   if (dot < text.size()) {
     const std::string_view digits = text.substr(dot + 1);
-    const auto fraction = read_digits(digits, amount_fraction_digits);
+    const auto fraction = read_digits<std::uint64_t>(digits, amount_fraction_digits);
     if (!fraction) return std::nullopt;
     value += *fraction * powers_of_ten[amount_fraction_digits - digits.size()];
   }
