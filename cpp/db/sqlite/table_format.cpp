@@ -23,9 +23,16 @@ TableShape::Affinity affinity_of(std::string_view type) {
   return type.empty() ? none : other;
 }
 
+constexpr std::array<std::uint8_t, 128> sizes_of_short_types = [] {
+  std::array<std::uint8_t, 128> sizes{0, 1, 2, 3, 4, 6, 8, 8};
+  for (std::size_t type = 12; type < sizes.size(); ++type) {
+    sizes[type] = static_cast<std::uint8_t>((type - 12) / 2);
+  }
+  return sizes;
+}();
+
 std::size_t size_of_type(std::uint64_t type) {
-  static constexpr std::array<std::uint8_t, 12> sizes{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
-  if (type < sizes.size()) return sizes[type];
+  if (type < sizes_of_short_types.size()) return sizes_of_short_types[type];
   return type / 2 > max_record_size ? max_record_size : static_cast<std::size_t>((type - 12) / 2);
 }
 
@@ -165,6 +172,7 @@ std::optional<RecordReader> RecordReader::make(SqliteConnection& connection, Pag
       reader.choices_.push_back({*position, index});
     }
   }
+  reader.choices_.push_back({no_position, 0});
   std::ranges::sort(reader.choices_, {}, &Choice::position);
   return reader;
 }
@@ -176,14 +184,15 @@ void RecordReader::read(const TablePage& page, const TablePage::Cell& cell) {
   if (header > record.size()) throw_damaged_page();
   const char* const end = record.data() + header;
   auto offset = static_cast<std::size_t>(header);
-  auto choice = choices_.begin();
-  for (std::size_t position = 0; choice != choices_.end(); ++position) {
+  const Choice* choice = choices_.data();
+  Value* const values = values_.data();
+  for (std::size_t position = 0; choice->position != no_position; ++position) {
     // A record that was written before the column was added ends before it, and the value is NULL.
     const std::uint64_t type = at < end ? read_varint(at, end) : 0;
     const std::size_t size = size_of_type(type);
-    if (size > record.size() - offset) throw_damaged_page();
-    for (; choice != choices_.end() && choice->position == position; ++choice) {
-      values_[choice->index] = value_of(record, type, offset, size);
+    for (; choice->position == position; ++choice) {
+      if (offset > record.size() || size > record.size() - offset) throw_damaged_page();
+      values[choice->index] = value_of(record, type, offset, size);
     }
     offset += size;
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -107,6 +108,7 @@ class RecordReader {
   const Value* values() const { return values_.data(); }
 
  private:
+  static constexpr std::size_t no_position = std::numeric_limits<std::size_t>::max();
   struct Choice {
     std::size_t position = 0;  // in the record
     std::size_t index = 0;     // of the value
@@ -117,7 +119,7 @@ class RecordReader {
 
   Pages& pages_;
   std::uint32_t root_ = 0;
-  std::vector<Choice> choices_;    // in order of position
+  std::vector<Choice> choices_;    // in order of position; the last has no_position
   std::vector<std::size_t> keys_;  // indexes of the values that are the key
   std::vector<Value> values_;
   std::vector<char> long_record_;  // a record that does not fit in its leaf

@@ -79,12 +79,14 @@ class Statement:
 
     Attributes:
         tree: the query.
+        duckdb: the SQL for DuckDB, with parameters; made at once, because DuckDB still connects.
         reads: the columns that it reads from each table of the store.
         texts: the columns of its rows to cast to text. It does not cast them itself, because
             DuckDB takes longer than polars to cast an enumeration.
     """
 
     tree: exp.Query
+    duckdb: str
     reads: Mapping[str, frozenset[str]]
     texts: Sequence[str]
 
@@ -92,11 +94,6 @@ class Statement:
     def parameters(self) -> set[str]:
         """The names of the parameters of the query."""
         return {each.name for each in self.tree.find_all(exp.Placeholder)}
-
-    @cached_property
-    def duckdb(self) -> str:
-        """The SQL for DuckDB, with parameters."""
-        return self.tree.sql(DuckDB)
 
     def with_values(self, values: Mapping[str, Any]) -> exp.Expr:
         """Returns the query with values in place of the parameters, for display."""
@@ -136,7 +133,8 @@ def assemble(
     pushdown_projections(whole)
     _drop_unread_joins(whole)
     eliminate_ctes(whole)
-    return Statement(whole, _reads(whole), [name for name, type in types.items() if type is None])
+    texts = [name for name, type in types.items() if type is None]
+    return Statement(whole, whole.sql(DuckDB), _reads(whole), texts)
 
 
 def parse(file: str) -> exp.Query:
