@@ -222,6 +222,27 @@ TEST_CASE("a damaged page gives the rows of SQL or an error") {
   CHECK(equal > 100);
 }
 
+TEST_CASE("a column behind one that reaches beyond its record is damage") {
+  const Folder folder;
+  const std::string path = folder / "things.db";
+  {
+    sqlite::SqliteConnection connection(path, writable);
+    make_things(connection, 4096);
+    connection.execute("CREATE TABLE pairs (key INTEGER PRIMARY KEY, first TEXT, second TEXT)");
+    connection.execute("INSERT INTO pairs (first, second) VALUES ('xx', 'yy')");
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+  std::string bytes = read_file(path);
+  const std::size_t record = bytes.find(std::string_view("\x04\x00\x11\x11xxyy", 8));
+  REQUIRE(record != std::string::npos);
+  bytes[record + 2] = '\x7f';  // a text of 57 bytes
+  write_file(path, bytes);
+  Reader reader(path);
+  auto rows = reader.connection.scan({"pairs", {"second"}, 1, everything, {}});
+  REQUIRE(rows);
+  CHECK_THROWS_AS(rows_of(std::move(*rows), 1), Error);
+}
+
 // SQLite verifies the checksums of a log only when it recovers the log's index.
 TEST_CASE("a damaged log gives the rows of SQL or an error") {
   const Folder folder;
