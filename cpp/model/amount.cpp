@@ -76,9 +76,10 @@ std::optional<Int128> read_unsigned_amount(std::string_view text) {
   UnsignedInt128 value = *whole * one;
   if (dot < text.size()) {
     const std::string_view digits = text.substr(dot + 1);
-    const auto fraction = read_digits<std::uint64_t>(digits, amount_fraction_digits);
+    auto fraction = read_digits<std::uint64_t>(digits, amount_fraction_digits);
     if (!fraction) return std::nullopt;
-    value += *fraction * powers_of_ten[amount_fraction_digits - digits.size()];
+    *fraction *= powers_of_ten[amount_fraction_digits - digits.size()];
+    value += *fraction;
   }
   return static_cast<Int128>(value);
 }
