@@ -132,12 +132,12 @@ test-system: | system
 	  build/wheels/checked/*.whl
 	@touch $@
 
-# The benchmarks run what users install, which is optimised across files.
-.venv/bench/created: .venv/package
+# The benchmarks run what users install, which is optimised across files. They also build a wheel.
+.venv/bench/created: .venv/package $(shell find python -type f ! -path '*/__pycache__/*')
 	@echo "== package to measure"
 	@rm -rf .venv/bench
 	@$(PYTHON) -m venv .venv/bench
-	@$(PIP) --python .venv/bench install --quiet -Cbuild-dir=build/bench --group bench '.[all]'
+	@$(PIP) --python .venv/bench install --quiet -Cbuild-dir=build/bench --group build --group bench '.[all]'
 	@touch $@
 
 # Installed editable: changes of Python code apply at once. A change of the core, or an added or removed

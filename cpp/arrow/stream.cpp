@@ -12,8 +12,10 @@ namespace comptroller::arrow {
 
 namespace {
 
-// Engines copy the rows of a compact batch while the processor's cache has them.
+// Small enough that a batch is still in the processor's cache when the engine copies it.
 constexpr std::int64_t keys_a_compact_chunk = 16'384;
+// At each end of a table.
+constexpr std::int64_t keys_with_first_codes = 2'048;
 
 // The private_data of a stream.
 struct OpenStream {
@@ -69,6 +71,21 @@ void release(ArrowArrayStream* stream) {
   stream->release = nullptr;
 }
 
+// Gives codes to the texts of the first and the last rows, which are usually all texts.
+void add_first_codes(const Table& table) {
+  table.source.check();
+  const db::Lease snapshot = std::move(table.source.database->readers_of_one_snapshot(1).front());
+  store::Listing listing = table.source.listing(*snapshot);
+  table.layout->select(listing);
+  Builder rows = table.layout->make_batch(table.representation, table.codes);
+  const auto first = listing.keys_from(1, keys_with_first_codes);
+  for (const auto keys :
+       {first.value_or(store::KeyRange{}), listing.last_keys(keys_with_first_codes)}) {
+    db::Query query = listing.scan(keys);
+    table.layout->append(rows, query, *snapshot, keys_with_first_codes);
+  }
+}
+
 }  // namespace
 
 void Table::export_schema(ArrowSchema* out) const {
@@ -76,9 +93,12 @@ void Table::export_schema(ArrowSchema* out) const {
 }
 
 Table Table::compact(const std::vector<std::string>& names) const {
-  Limits smaller = limits;
-  smaller.keys_a_chunk = std::min(limits.keys_a_chunk, keys_a_compact_chunk);
-  return {layout, source, smaller, Representation::compact, layout->make_codes(names)};
+  Limits compact_limits = limits;
+  compact_limits.keys_a_chunk = std::min(limits.keys_a_chunk, keys_a_compact_chunk);
+  const Table compact{layout, source, compact_limits, Representation::compact,
+                      layout->make_codes(names)};
+  if (!compact.codes.empty()) add_first_codes(compact);
+  return compact;
 }
 
 void Table::open(ArrowArrayStream* out) const {

@@ -56,7 +56,8 @@ struct Table {
   Table with_views() const { return {layout, source, limits, Representation::views}; }
   // Returns the same rows in the compact representation, with codes for the columns of repeated
   // texts among `names`. All streams of the result share the codes, which have the texts that were
-  // read so far.
+  // read so far, and from the beginning those of some rows at both ends of the table. Throws the
+  // errors of reading these.
   Table compact(const std::vector<std::string>& names) const;
   void export_schema(ArrowSchema* out) const;
   // Opens an independent stream, which may outlive the table. It reads one snapshot, taken at its

@@ -207,7 +207,8 @@ void bind_store(py::module_& module) {
            .def("__arrow_c_stream__", &arrow_stream, py::arg("requested_schema") = py::none())
            .def("__arrow_c_schema__", &arrow_schema)
            .def("with_string_views", &arrow::Table::with_views, py::keep_alive<0, 1>())
-           .def("compact", &arrow::Table::compact, py::arg("names"), py::keep_alive<0, 1>())
+           .def("compact", &arrow::Table::compact, py::arg("names"), py::keep_alive<0, 1>(),
+                py::call_guard<InterruptibleCall>())
            .def("texts", [](const arrow::Table& table) {
              std::map<std::string, std::vector<std::string>> texts;
              for (const auto& [name, codes] : table.codes) texts.emplace(name, codes->texts());

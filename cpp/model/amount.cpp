@@ -51,7 +51,7 @@ std::uint64_t value_of_block(std::uint64_t block) {
   return (block & 0x0000ffff0000ffffULL) * to_eight >> 32U;
 }
 
-// Returns the value of at most `maximum` digits; nullopt for other text.
+// Returns the value of at most `maximum` digits, which Number can hold; nullopt for other text.
 template <class Number>
 std::optional<Number> read_digits(std::string_view text, std::size_t maximum) {
   if (text.empty() || text.size() > maximum) return std::nullopt;
@@ -69,7 +69,7 @@ std::optional<Number> read_digits(std::string_view text, std::size_t maximum) {
 }
 
 std::optional<Int128> read_unsigned_amount(std::string_view text) {
-  std::size_t dot = 0;  // few digits precede it
+  std::size_t dot = 0;  // a loop is faster than find() for a few digits
   while (dot < text.size() && text[dot] != '.') ++dot;
   const auto whole = read_digits<UnsignedInt128>(text.substr(0, dot), amount_integer_digits);
   if (!whole) return std::nullopt;

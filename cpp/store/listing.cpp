@@ -244,6 +244,14 @@ std::optional<KeyRange> Listing::keys_from(std::int64_t from, std::int64_t count
   return KeyRange{key, key < end - count ? key + count : end};
 }
 
+KeyRange Listing::last_keys(std::int64_t count) const {
+  constexpr auto end = std::numeric_limits<std::int64_t>::max();
+  db::Query last = connection_.query("SELECT max(key) FROM " + std::string(table_));
+  if (!last.step() || last.column(0).is_null()) return {};
+  const std::int64_t before = std::min(last.column(0).integer, end - 1) + 1;
+  return {std::max(before, std::numeric_limits<std::int64_t>::min() + count) - count, before};
+}
+
 db::Query Listing::scan(KeyRange keys) const {
   if (const auto scan = table_scan(keys)) {
     if (auto rows = connection_.scan(*scan)) return std::move(*rows);

@@ -123,6 +123,8 @@ class Listing {
   // Returns the `count` keys that begin at the table's first row with a key of at least `from`,
   // whether or not the row matches; nullopt if there is none.
   std::optional<KeyRange> keys_from(std::int64_t from, std::int64_t count) const;
+  // Returns the `count` keys that end with the table's last row; an empty range if there is none.
+  KeyRange last_keys(std::int64_t count) const;
   // Returns all rows that match the filters and whose key is in the range, in order of keys. Reads
   // whole tables efficiently. Selects only the columns.
   db::Query scan(KeyRange keys) const;

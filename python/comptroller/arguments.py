@@ -60,15 +60,16 @@ def text(name: str, value: object) -> str:
     raise invalid(name, f"{_type_name(value)} is not allowed; {_ALLOWED}")
 
 
-def texts(name: str, value: object) -> list[str]:
+def texts(name: str, value: object, *, may_be_empty: bool = False) -> list[str]:
     """Returns one value or several as a list of text; a set is sorted.
 
-    Raises InvalidRequest also for an empty list, which could mean no filter or no match.
+    Raises InvalidRequest also for an empty list, which could mean no filter or no match, unless it
+    may be empty.
     """
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         return [text(name, value)]
     values = [text(name, item) for item in value]
-    if not values:
+    if not values and not may_be_empty:
         raise invalid(name, "it is empty; give at least one value, or leave it out for no filter")
     return sorted(values) if isinstance(value, (set, frozenset)) else values
 

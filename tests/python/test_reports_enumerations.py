@@ -104,3 +104,28 @@ def test_columns_have_short_types(
     assert types["payout_group_id"] == "uuid"
     assert types["created_at"] == "timestamp"
     tables.close()
+
+
+def test_a_chain_in_the_middle_of_a_table_is_not_lost(operator: comptroller.Service) -> None:
+    chains = {0: "first", 2_500: "middle", 4_999: "last"}
+    load(operator, "claims", *(claim(blockchain=chains.get(number)) for number in range(5_000)))
+    tables = engine.DuckDB()
+    tables.read("claims", operator.claims.stream())
+    counts = "SELECT blockchain::VARCHAR, count(*) FROM claims GROUP BY ALL ORDER BY ALL"
+    assert tables._connection.execute(counts).fetchall() == [
+        ("first", 1),
+        ("last", 1),
+        ("middle", 1),
+        (None, 4_997),
+    ]
+    tables.close()
+
+
+@pytest.mark.parametrize("kind", ["claims", "balances"])
+def test_a_table_of_a_closed_service_is_closed(operator: comptroller.Service, kind: str) -> None:
+    stream = getattr(operator, kind).stream()
+    operator.close()
+    tables = engine.DuckDB()
+    with pytest.raises(comptroller.Closed):
+        tables.read(kind, stream)
+    tables.close()

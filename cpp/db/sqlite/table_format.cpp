@@ -23,7 +23,7 @@ TableShape::Affinity affinity_of(std::string_view type) {
   return type.empty() ? none : other;
 }
 
-constexpr std::array<std::uint8_t, 128> sizes_of_short_types = [] {
+constexpr std::array<std::uint8_t, 128> sizes_of_one_byte_types = [] {
   std::array<std::uint8_t, 128> sizes{0, 1, 2, 3, 4, 6, 8, 8};
   for (std::size_t type = 12; type < sizes.size(); ++type) {
     sizes[type] = static_cast<std::uint8_t>((type - 12) / 2);
@@ -32,7 +32,7 @@ constexpr std::array<std::uint8_t, 128> sizes_of_short_types = [] {
 }();
 
 std::size_t size_of_type(std::uint64_t type) {
-  if (type < sizes_of_short_types.size()) return sizes_of_short_types[type];
+  if (type < sizes_of_one_byte_types.size()) return sizes_of_one_byte_types[type];
   return type / 2 > max_record_size ? max_record_size : static_cast<std::size_t>((type - 12) / 2);
 }
 

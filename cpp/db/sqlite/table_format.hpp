@@ -119,7 +119,7 @@ class RecordReader {
 
   Pages& pages_;
   std::uint32_t root_ = 0;
-  std::vector<Choice> choices_;    // in order of position; the last has no_position
+  std::vector<Choice> choices_;    // in order of position; then one of no_position
   std::vector<std::size_t> keys_;  // indexes of the values that are the key
   std::vector<Value> values_;
   std::vector<char> long_record_;  // a record that does not fit in its leaf

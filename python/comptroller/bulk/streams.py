@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _SIGNAL_INTERVAL_S = 0.1
-_STREAM_FAILURE = re.compile("reading the (Arrow source|stream registered as '[^']*') failed: ")
+_STREAM_FAILURE = re.compile(
+    "(reading the (Arrow source|stream registered as '[^']*')"
+    r"|exporting a stream from the object registered as '[^']*') failed: ([A-Z]\w*: )?"
+)
 
 
 class Rows(Protocol):
@@ -40,7 +43,10 @@ class CompactRows(Rows, Protocol):
     """Rows of which some columns have int32 codes instead of repeated texts, see `compact`."""
 
     def texts(self) -> dict[str, list[str]]:
-        """Returns the texts by code of each such column, after the rows were read."""
+        """Returns the texts by code of each such column, as far as rows were read.
+
+        Before that, these are the texts of some rows at both ends of the table.
+        """
 
 
 class Source(ArrowStream, Protocol):
@@ -159,7 +165,7 @@ class Stream(ArrowRows):
 
         Keep the stream until they are read. Raises InvalidRequest if `names` is not a list of text.
         """
-        return self._source.compact([] if names == [] else texts("names", names))
+        return self._source.compact(texts("names", names, may_be_empty=True))
 
     def to_polars(self) -> polars.DataFrame:
         """Returns all rows as a polars frame. Raises MissingExtra without polars."""

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <string>
 #include <thread>
 
@@ -157,7 +158,7 @@ TEST_CASE("repeated texts have codes, which threads and streams of a table share
   const std::vector<std::string> names{"blockchain", "id", "unknown"};
   const auto table = claims(claims_of(database), {"blockchain"}, small_chunks()).compact(names);
   CHECK(table.codes.size() == 1);
-  CHECK(table.codes.at("blockchain")->texts().empty());
+  CHECK(table.codes.at("blockchain")->texts().size() == 270);
   for (int read = 0; read < 2; ++read) {
     std::vector<std::string> rows = Consumer(table).all();
     const std::vector<std::string> texts = table.codes.at("blockchain")->texts();
@@ -169,6 +170,26 @@ TEST_CASE("repeated texts have codes, which threads and streams of a table share
     CHECK(rows == expected);
   }
   CHECK(rows_of(claims(claims_of(database), {"id"}).compact(names)).front() == "{claim-1}");
+}
+
+TEST_CASE("texts at both ends of a table have codes before a stream is read") {
+  const auto database = temporary_database();
+  const std::vector<std::string> names{"blockchain"};
+  CHECK(claims(claims_of(database), names).compact(names).codes.at("blockchain")->texts().empty());
+  const std::map<std::int64_t, std::string> chains{{1, "first"}, {2500, "middle"}, {5000, "last"}};
+  database->write([&](db::Connection& connection) {
+    store::ensure_customer(connection, "default");
+    for (std::int64_t i = 1; i <= 5000; ++i) {
+      Claim claim = claim_at(i);
+      if (chains.contains(i)) claim.blockchain = Term{chains.at(i)};
+      insert_claim(connection, claim);
+    }
+  });
+  const auto table = claims(claims_of(database), names).compact(names);
+  const auto texts = [&] { return table.codes.at("blockchain")->texts(); };
+  CHECK(texts() == std::vector<std::string>{"first", "last"});
+  CHECK(Consumer(table).all().size() == 5000);
+  CHECK(texts() == std::vector<std::string>{"first", "last", "middle"});
 }
 
 TEST_CASE("compact rows have codes of closed sets, UUIDs of groups, and times without a zone") {

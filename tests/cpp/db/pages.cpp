@@ -222,7 +222,7 @@ TEST_CASE("a damaged page gives the rows of SQL or an error") {
   CHECK(equal > 100);
 }
 
-TEST_CASE("a column behind one that reaches beyond its record is damage") {
+TEST_CASE("a value that ends beyond its record is damage, even if only a later column is read") {
   const Folder folder;
   const std::string path = folder / "things.db";
   {

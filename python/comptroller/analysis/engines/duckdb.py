@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -23,46 +22,37 @@ from comptroller.errors import invalid
 
 #: Columns of few texts, which become enumerations, because reports group and sort by them.
 _REPEATED = ["asset_type", "blockchain", "jurisdiction"]
-_MAX_ENUMERATED = 1_000  # texts, each a literal in the SQL; more are slow
+_MAX_ENUMERATED = 1_000  # texts, each a literal in the SQL
 
 
 class DuckDB:
     """Runs reports in a private in-memory DuckDB."""
 
     def __init__(self) -> None:
-        # Takes as long as the assembly of a statement, which can run meanwhile. Threads then append
-        # rows in any order, in half the time; the statements sort their rows.
-        settings = {"preserve_insertion_order": "false"}
+        # Connects in a thread, because that takes as long as the assembly of a statement.
         thread = ThreadPoolExecutor(1)
-        self._connecting = thread.submit(duckdb.connect, config=settings)
+        self._connecting = thread.submit(_connect)
         thread.shutdown(wait=False)
         _open.add(self)
         self._has_files = False  # of the caller, which may be invalid
 
-    @cached_property
+    @property
     def _connection(self) -> duckdb.DuckDBPyConnection:
-        connection = self._connecting.result()
-        # GLOBAL, so that the setting also applies to cursors.
-        connection.execute("SET GLOBAL TimeZone = 'UTC'")
-        return connection
+        return self._connecting.result()
 
     def read(self, table: str, stream: Rows) -> None:
         """Copies a table, replacing an existing one."""
-        texts: Mapping[str, Sequence[str]] = {}
-        if isinstance(stream, Stream):
-            coded = stream.compact(_REPEATED)
-            self._copy(table, coded)
-            texts = coded.texts()
-            if any(len(each) > _MAX_ENUMERATED for each in texts.values()):
-                texts = {}
-                self._copy(table, stream.compact([]))
-        else:
-            self._copy(table, stream)
-        # The texts are known only now. A view decodes them faster than a second copy.
-        columns = _all_columns({name: _enumeration(each, name) for name, each in texts.items()})
-        self._connection.execute(
-            f"CREATE OR REPLACE VIEW {table} AS SELECT {columns} FROM {table}_rows"
-        )
+        with interruptible(duckdb):
+            if not isinstance(stream, Stream):
+                self._copy(table, stream)
+                return
+            coded, texts = stream.compact(_REPEATED), None
+            while texts != (known := coded.texts()):  # a copy may meet more texts
+                if any(len(each) > _MAX_ENUMERATED for each in known.values()):
+                    self._copy(table, stream.compact([]))
+                    return
+                texts = known
+                self._copy(table, coded, texts)
 
     def scan(self, table: str, path: str) -> None:
         """Defines a table as a Parquet file, or as all Parquet files of a folder."""
@@ -90,16 +80,16 @@ class DuckDB:
         """Drops the tables."""
         self._connection.close()
 
-    def _copy(self, table: str, stream: Rows) -> None:
-        with interruptible(duckdb):
-            self._connection.register("stream", stream)
-            try:
-                columns = _plain(self._connection.table("stream"), _closed_sets(table))
-                self._connection.execute(
-                    f"CREATE OR REPLACE TABLE {table}_rows AS SELECT {columns} FROM stream"
-                )
-            finally:
-                self._connection.unregister("stream")
+    def _copy(self, table: str, stream: Rows, texts: Mapping[str, Sequence[str]] = {}) -> None:
+        """Copies a table whose columns in `texts` are codes of these texts."""
+        self._connection.register("stream", stream)
+        try:
+            columns = _plain(self._connection.table("stream"), {**_closed_sets(table), **texts})
+            self._connection.execute(
+                f"CREATE OR REPLACE TABLE {table} AS SELECT {columns} FROM stream"
+            )
+        finally:
+            self._connection.unregister("stream")
 
 
 #: The engines of this process.
@@ -110,10 +100,18 @@ def _keep_connections() -> None:
     """Adds a reference to each connection, because closing one crashes in a forked child."""
     for engine in _open:
         if engine._connecting.done():
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine._connecting.result()))
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine._connection))
 
 
 os.register_at_fork(after_in_child=_keep_connections)
+
+
+def _connect() -> duckdb.DuckDBPyConnection:
+    # Threads may append rows in any order, in half the time; the statements sort their rows.
+    connection = duckdb.connect(config={"preserve_insertion_order": "false"})
+    # GLOBAL, so that the setting also applies to cursors.
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return connection
 
 
 @contextmanager
@@ -135,34 +133,32 @@ class _Rows:
         return self._relation.__arrow_c_stream__(requested_schema)
 
 
-def _plain(relation: duckdb.DuckDBPyRelation, closed_sets: Mapping[str, Sequence[str]] = {}) -> str:
-    """Returns the columns: codes of closed sets as enumerations, bytes as text, times without zone.
+def _plain(relation: duckdb.DuckDBPyRelation, texts: Mapping[str, Sequence[str]] = {}) -> str:
+    """Returns the columns: codes of texts as enumerations, bytes as text, times without zone.
 
     DuckDB truncates timestamps without a zone ten times as fast.
     """
-    casts = {}
+    casts = []
     for name, type in zip(relation.columns, relation.types, strict=True):
-        if name in closed_sets and type.id == "tinyint":
-            casts[name] = _enumeration(closed_sets[name], name)
+        if name in texts and type.id in ("tinyint", "integer"):
+            casts.append(f'{_decoded(name, texts[name])} AS "{name}"')
         elif type.id == "blob":  # a text of which the file does not say that it is one
-            casts[name] = f'"{name}"::VARCHAR'
+            casts.append(f'"{name}"::VARCHAR AS "{name}"')
         elif type.id == "timestamp with time zone":
-            casts[name] = f'make_timestamp(epoch_us("{name}"))'
-    return _all_columns(casts)
+            casts.append(f'make_timestamp(epoch_us("{name}")) AS "{name}"')
+    return f"* REPLACE ({', '.join(casts)})" if casts else "*"
 
 
-def _all_columns(replaced: Mapping[str, str]) -> str:
-    """Returns the columns of a table, of which some are replaced by expressions."""
-    columns = ", ".join(f'{value} AS "{name}"' for name, value in replaced.items())
-    return f"* REPLACE ({columns})" if columns else "*"
+def _decoded(column: str, texts: Sequence[str]) -> str:
+    """Returns a column of codes as an enumeration in the order of its texts, or as NULL.
 
-
-def _enumeration(texts: Sequence[str], code: str) -> str:
-    """Returns the value of an enumeration, in the order of its texts, for a code of a text."""
+    A code that has no text becomes NULL, too.
+    """
     if not texts:
         return "NULL::VARCHAR"
-    by_code, in_order = (", ".join(map(plain.literal, each)) for each in (texts, sorted(texts)))
-    return f"([{by_code}]::ENUM({in_order})[])[{code} + 1]"
+    by_code = ", ".join(map(plain.literal, texts))
+    in_order = ", ".join(map(plain.literal, sorted(texts)))
+    return f'([{by_code}]::ENUM({in_order})[])["{column}" + 1]'
 
 
 def _closed_sets(table: str) -> Mapping[str, Sequence[str]]:

@@ -34,5 +34,5 @@ SELECT
   confirmed / nullif(confirmed + failed, 0) AS success_rate
 FROM counted
 JOIN totals ON totals.asset IS NOT DISTINCT FROM counted.asset
-CROSS JOIN (SELECT sum(claims) AS all_claims FROM counted) AS every
+CROSS JOIN (SELECT sum(claims) AS all_claims FROM counted) AS overall
 ORDER BY keys
