@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t keys_a_compact_chunk = 16'384;
 // At each end of a table.
 constexpr std::int64_t keys_with_first_codes = 2'048;
+constexpr std::int64_t max_rows_in_memory = 64;  // of these keys
 
 // The private_data of a stream.
 struct OpenStream {
@@ -82,7 +83,7 @@ void add_first_codes(const Table& table) {
   for (const auto keys :
        {first.value_or(store::KeyRange{}), listing.last_keys(keys_with_first_codes)}) {
     db::Query query = listing.scan(keys);
-    table.layout->append(rows, query, *snapshot, keys_with_first_codes);
+    while (table.layout->append(rows, query, *snapshot, max_rows_in_memory) > 0) rows.take();
   }
 }
 

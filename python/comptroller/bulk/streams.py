@@ -163,7 +163,8 @@ class Stream(ArrowRows):
         `CompactRows.texts`. Closed sets are int8 codes: the place of the value in the enumeration.
         Ids of payout groups have the type arrow.uuid, and times no zone; they are in UTC.
 
-        Keep the stream until they are read. Raises InvalidRequest if `names` is not a list of text.
+        This reads some rows, for their texts. Keep the stream until the rows are read. Raises
+        InvalidRequest if `names` is not a list of text, which may be empty.
         """
         return self._source.compact(texts("names", names, may_be_empty=True))
 
