@@ -83,7 +83,10 @@ void add_first_codes(const Table& table) {
   for (const auto keys :
        {first.value_or(store::KeyRange{}), listing.last_keys(keys_with_first_codes)}) {
     db::Query query = listing.scan(keys);
-    while (table.layout->append(rows, query, *snapshot, max_rows_in_memory) > 0) rows.take();
+    const auto has_more = [&] {
+      return table.layout->append(rows, query, *snapshot, max_rows_in_memory) == max_rows_in_memory;
+    };
+    while (has_more()) rows.take();
   }
 }
 

@@ -129,3 +129,12 @@ def test_a_table_of_a_closed_service_is_closed(operator: comptroller.Service, ki
     with pytest.raises(comptroller.Closed):
         tables.read(kind, stream)
     tables.close()
+
+
+@pytest.mark.parametrize("count", [1, 64, 65, 5_000])
+def test_a_store_in_memory_has_its_chains(count: int) -> None:
+    with comptroller.open(":memory:") as svc:
+        load(svc, "claims", *(claim(blockchain=f"chain {number % 3}") for number in range(count)))
+        rows = svc.reports.claims_summary(by="chain").to_polars()
+        assert rows["chain"].to_list() == [f"chain {number}" for number in range(min(count, 3))]
+        assert rows["claims"].sum() == count
