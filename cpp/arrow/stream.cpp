@@ -83,6 +83,7 @@ void add_first_codes(const Table& table) {
   for (const auto keys :
        {first.value_or(store::KeyRange{}), listing.last_keys(keys_with_first_codes)}) {
     db::Query query = listing.scan(keys);
+    // SQLite begins a statement again that is stepped after its last row.
     const auto has_more = [&] {
       return table.layout->append(rows, query, *snapshot, max_rows_in_memory) == max_rows_in_memory;
     };
