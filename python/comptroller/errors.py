@@ -237,8 +237,12 @@ def require(module: str, purpose: str, extra: str = "") -> Any:
     """Imports an optional module. Raises MissingExtra, which names what to install."""
     from importlib import import_module
 
+    from comptroller.signals import delayed
+
     try:
-        return import_module(module)
+        # DuckDB ends the process if a signal handler raises while its native module is loaded.
+        with delayed():
+            return import_module(module)
     except ImportError as error:
         raise missing_extra(module, purpose, extra) from error
 

@@ -193,6 +193,53 @@ def test_a_signal_leaves_no_unfinished_file(
     assert list(folder.iterdir()) == []
 
 
+@pytest.fixture
+def _importing(run: Run, tmp_path: Path) -> None:
+    """A folder with a store, and modules that send a signal to their process while imported."""
+    assert run("load", "claims", "-", "--db", "store.db", given=GOOD).code == 0
+    for name in ("duckdb", "sqlite3"):
+        (tmp_path / f"{name}.py").write_text(
+            "import os, signal\n"
+            "os.kill(os.getpid(), int(os.environ['NUMBER']))\n"
+            "open('imported', 'x').close()\n"
+            "def connect(*_arguments, **_named):\n"
+            "    signal.pause()\n"
+        )
+
+
+@pytest.mark.usefixtures("_importing")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "words",
+    [["export", "claims", "out/claims.parquet"], ["sample", "claims", "--out", "store.db"]],
+    ids=["duckdb", "sqlite3"],
+)
+def test_a_signal_during_an_import_ends_the_command_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], number: signal.Signals
+) -> None:
+    (tmp_path / "out").mkdir()
+    monkeypatch.setenv("NUMBER", f"{number:d}")
+    with started(*words, cwd=tmp_path) as writing:
+        assert writing.wait(30) == 128 + number
+    assert (tmp_path / "imported").exists()
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.usefixtures("_importing")
+def test_ctrl_c_during_the_import_of_duckdb_ends_a_script_after_it(tmp_path: Path) -> None:
+    script = "import comptroller as c; c.open('store.db').export('claims', 'claims.parquet')"
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "NUMBER": f"{signal.SIGINT:d}"},
+        capture_output=True,
+        check=False,
+    )
+    assert ended.returncode == -signal.SIGINT
+    assert (tmp_path / "imported").exists()
+    assert not (tmp_path / "claims.parquet").exists()
+
+
 NUMBERS = "range(1000000000000) AS every(n)"
 ENDLESS = f"SELECT count(*) FROM {NUMBERS} WHERE n % 7 = 1"
 ENDLESS_PIVOT = f"PIVOT (SELECT n % 2 AS k FROM {NUMBERS}) ON k USING count(*)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 import threading
@@ -31,6 +32,8 @@ _MODULES = {
     "keys": "clients",
     "pull": "pull",
 }
+#: The time until a signal during an import is sent again, in seconds.
+_RETRY_S = 0.01
 
 
 class Program(click.Group):
@@ -105,28 +108,44 @@ def _run(given: list[str] | None) -> int:
 
 @contextmanager
 def _signals_interrupting() -> Iterator[list[int]]:
-    """Makes SIGTERM and SIGHUP raise KeyboardInterrupt, so that a command removes temporary files.
+    """Makes SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt: a command removes temporary files.
 
-    Yields a list that gets the number of the first such signal. Ignored signals stay ignored.
+    Yields a list that gets the numbers of such signals. Ignored signals stay ignored.
     """
     received: list[int] = []
 
-    def interrupt(number: int, _frame: FrameType | None) -> None:
-        if not received:  # a second signal must not interrupt the cleanup
-            received.append(number)
-            raise KeyboardInterrupt
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        # A second signal must not interrupt the cleanup, unless the user insists with Ctrl-C.
+        if received and number != signal.SIGINT:
+            return
+        if _is_import(frame):
+            # An exception here could leave the lock of all imports locked, so that threads wait
+            # for ever, or could end the process within a native module.
+            threading.Timer(_RETRY_S, os.kill, (os.getpid(), number)).start()
+            return
+        received.append(number)
+        raise KeyboardInterrupt
 
-    changed = []
+    before = {}
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is signal.SIG_DFL:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            handler = signal.getsignal(number)
+            if handler in (signal.SIG_DFL, signal.default_int_handler):
+                before[number] = handler
                 signal.signal(number, interrupt)
-                changed.append(number)
     try:
         yield received
     finally:
-        for number in changed:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _is_import(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _require_output() -> None:
