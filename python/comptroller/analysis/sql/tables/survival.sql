@@ -3,10 +3,11 @@
 -- which at most a half, a tenth and a hundredth of the rows survive.
 --
 -- For a key without waiting rows these times are the nearest ranks, for which an engine need not
--- sort; an engine without such an aggregate has no `ranks`. For the other keys, survival is the
--- product of 1 - 1 / at risk over the ended rows. The product over all rows is
--- (at risk - 1) / counted, so survival is that divided by the product over the waiting rows, which
--- are few. Keys are numbered because windows sort a number in half the time.
+-- sort; an engine without such an aggregate has no `ranks`. A key of waiting rows alone has none of
+-- these times. For the other keys, survival is the product of 1 - 1 / at risk over the ended rows.
+-- The product over all rows is (at risk - 1) / counted, so survival is that divided by the product
+-- over the waiting rows, which are few. Keys are numbered because windows sort a number in half the
+-- time.
 WITH counted_keys AS (
   SELECT
     keys,
@@ -20,7 +21,7 @@ WITH counted_keys AS (
 ), numbered_keys AS (
   SELECT *, row_number() OVER (ORDER BY counted, keys) AS number
   FROM counted_keys
-  WHERE counted > 0 AND (waiting > 0 OR ranks IS NULL)
+  WHERE ended > 0 AND (waiting > 0 OR ranks IS NULL)
 ), at_risk_rows AS (
   SELECT
     number, counted, took, timed.ended,
@@ -55,6 +56,12 @@ WITH counted_keys AS (
 SELECT keys, ended, waiting, p50, p90, p99
 FROM numbered_keys LEFT JOIN times USING (number)
 UNION ALL
-SELECT keys, ended, waiting, ranks[1] AS p50, ranks[2] AS p90, ranks[3] AS p99
+SELECT
+  keys,
+  ended,
+  waiting,
+  CASE WHEN waiting = 0 THEN ranks[1] END AS p50,
+  CASE WHEN waiting = 0 THEN ranks[2] END AS p90,
+  CASE WHEN waiting = 0 THEN ranks[3] END AS p99
 FROM counted_keys
-WHERE waiting = 0 AND ranks IS NOT NULL
+WHERE (waiting = 0 AND ranks IS NOT NULL) OR (waiting > 0 AND ended = 0)
