@@ -73,6 +73,12 @@ void Buffer::grow(std::size_t count) {
   capacity_ = rounded;
 }
 
+void Buffer::push_bit(std::int64_t index, bool bit) {
+  const auto place = static_cast<unsigned>(index) % 8;
+  if (place == 0) push('\0');
+  data_[size_ - 1] = static_cast<char>(data_[size_ - 1] | (static_cast<int>(bit) << place));
+}
+
 void Builder::append_text_of_row(std::int64_t row) {
   const auto index = static_cast<std::size_t>(row);
   if (column_.layout == BufferLayout::uuid) {

@@ -25,21 +25,29 @@ std::vector<ShownColumn> columns_of(Audience audience) {
     if constexpr (std::same_as<R, Identity>) {
       column.is_derived = std::ranges::find(field_names<StoredIdentity>, F::name) ==
                           field_names<StoredIdentity>.end();
-      column.append = [](Builder& builder, int, const Row& row) {
-        append_field(builder, RecordFields<R>{*row.identity}.template field<F, 0>(), row.audience);
+      column.append = [](Builder& builder, int, const Rows& rows) {
+        append_field(builder, RecordFields<R>{*rows.identity}.template field<F, 0>(),
+                     rows.audience);
       };
     } else if constexpr (store::storage_class<bare<T>>() == StorageClass::symbol) {
       column.is_shared = true;
-      column.append = [](Builder& builder, int index, const Row& row) {
-        const db::Value& key = row.query.column(index);
-        if (key.is_null()) return builder.append_null();
-        builder.append_shared_text(key.integer,
-                                   [&] { return checked(row.symbols.text(key.integer)); });
+      column.append = [](Builder& builder, int index, const Rows& rows) {
+        for (std::size_t row = 0; row < rows.count; ++row) {
+          const db::Value& key = rows.query.column(index, row);
+          if (key.is_null()) {
+            builder.append_null();
+          } else {
+            builder.append_shared_text(key.integer,
+                                       [&] { return checked(rows.symbols.text(key.integer)); });
+          }
+        }
       };
     } else {
-      column.append = [](Builder& builder, int index, const Row& row) {
-        const store::ColumnValue<bare<T>> field{row.query.column(index), row.symbols};
-        append_field(builder, field, row.audience);
+      column.append = [](Builder& builder, int index, const Rows& rows) {
+        for (std::size_t row = 0; row < rows.count; ++row) {
+          const store::ColumnValue<bare<T>> field{rows.query.column(index, row), rows.symbols};
+          append_field(builder, field, rows.audience);
+        }
       };
     }
     columns.push_back(column);
@@ -125,21 +133,25 @@ Builder Layout::make_batch(Representation representation, const Codes& codes) co
   return Builder({.name = "", .format = "+s", .layout = BufferLayout::record}, std::move(members));
 }
 
-void Layout::append_row(Builder& batch, const Row& row) const {
+void Layout::append_rows(Builder& batch, const Rows& rows) const {
   int index = 0;
   for (Builder& column : batch.children()) {
-    columns_[static_cast<std::size_t>(index)].append(column, index, row);
+    columns_[static_cast<std::size_t>(index)].append(column, index, rows);
     ++index;
   }
-  batch.end_record();
+  for (std::size_t row = 0; row < rows.count; ++row) batch.end_record();
 }
 
 std::int64_t Layout::append(Builder& batch, db::Query& query, db::Connection& connection,
                             std::int64_t max_rows) const {
   if (is_derived_) return append_identities(batch, query, connection, max_rows);
-  const Row row{query, connection.symbols(), nullptr, audience_};
+  Rows rows{query, 0, connection.symbols(), nullptr, audience_};
   std::int64_t count = 0;
-  for (; count < max_rows && query.step(); ++count) append_row(batch, row);
+  do {
+    rows.count = query.step_rows(static_cast<std::size_t>(max_rows - count));
+    append_rows(batch, rows);
+    count += static_cast<std::int64_t>(rows.count);
+  } while (rows.count > 0 && count < max_rows);
   return count;
 }
 
@@ -156,7 +168,7 @@ std::int64_t Layout::append_identities(Builder& batch, db::Query& query, db::Con
   auto controls = store::active_controls(connection, keys);
   for (std::size_t index = 0; index < keys.size(); ++index) {
     const Identity identity = rules::show_identity(identities[index], std::move(controls[index]));
-    append_row(batch, {query, connection.symbols(), &identity, audience_});
+    append_rows(batch, {query, 1, connection.symbols(), &identity, audience_});
   }
   return static_cast<std::int64_t>(keys.size());
 }

@@ -13,8 +13,9 @@
 namespace comptroller::arrow {
 
 // The source of the values of a column.
-struct Row {
-  db::Query& query;
+struct Rows {
+  db::Query& query;  // after a step over these rows
+  std::size_t count;
   db::Symbols& symbols;
   const Identity* identity;  // source of all columns if one of them is derived
   Audience audience;
@@ -26,7 +27,7 @@ struct ShownColumn {
   bool is_computed = false;  // an expression instead of a column of the table
   bool is_derived = false;   // computed from the active controls of an identity
   Builder (*make)(std::string_view name, ColumnOptions options) = nullptr;
-  void (*append)(Builder& builder, int index, const Row& row) = nullptr;
+  void (*append)(Builder& builder, int index, const Rows& rows) = nullptr;
 };
 
 // The requested columns of a table; throws the errors of make_table. Immutable.
@@ -47,7 +48,7 @@ class Layout {
                       std::int64_t max_rows) const;
 
  private:
-  void append_row(Builder& batch, const Row& row) const;
+  void append_rows(Builder& batch, const Rows& rows) const;
   std::int64_t append_identities(Builder& batch, db::Query& query, db::Connection& connection,
                                  std::int64_t max_rows) const;
 

@@ -36,11 +36,7 @@ class Buffer {
     std::memcpy(extend(sizeof value), &value, sizeof value);
   }
   // Sets bit `index` of a bitmap, lowest bit first. `index` is at most one after the last bit.
-  void push_bit(std::int64_t index, bool bit) {
-    const auto place = static_cast<unsigned>(index) % 8;
-    if (place == 0) push('\0');
-    data_[size_ - 1] = static_cast<char>(data_[size_ - 1] | (static_cast<int>(bit) << place));
-  }
+  void push_bit(std::int64_t index, bool bit);
 
   std::size_t size() const { return size_; }
   // Returns null if no byte was ever added.

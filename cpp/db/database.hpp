@@ -47,14 +47,18 @@ class Statement {
   virtual void bind(int /*index*/, const Value&) { refuse(); }              // index from 1
   virtual void bind(std::string_view /*name*/, const Value&) { refuse(); }  // as written: "$name"
   virtual bool step() { refuse(); }  // true if there is a row
+  // Steps over at least one and at most `max` rows; returns how many, 0 at the end.
+  virtual std::size_t step_rows(std::size_t /*max*/) { return step() ? 1 : 0; }
   // Runs the statement to its end and returns the number of rows inserted, updated or deleted.
   // Parameters can then be bound for another run.
   virtual std::int64_t run() { refuse(); }
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   virtual std::optional<std::int64_t> insert() { refuse(); }
-  // Returns the value of a column of the row, from index 0. It is valid until the next step.
-  const Value& column(int index) {
-    return values_ != nullptr ? values_[index] : column_of_row(index);
+  // Returns the value of a column, from index 0, of one of the rows of the last step. It is valid
+  // until the next step.
+  const Value& column(int index, std::size_t row = 0) {
+    return values_ != nullptr ? values_[row * width_ + static_cast<std::size_t>(index)]
+                              : column_of_row(index);
   }
   // Ends the run and clears the parameters.
   virtual void reset() { is_in_use_ = false; }
@@ -64,14 +68,15 @@ class Statement {
 
  protected:
   Statement() = default;
-  // For a statement whose steps write the columns of the row to `values`.
-  explicit Statement(const Value* values) : values_(values) {}
+  // For a statement whose steps write the columns of the rows to `values`, `width` for each row.
+  Statement(const Value* values, std::size_t width) : values_(values), width_(width) {}
 
  private:
   virtual const Value& column_of_row(int /*index*/) { refuse(); }
   [[noreturn]] static void refuse() { throw Error(Code::internal, "a statement without SQL"); }
 
   const Value* values_ = nullptr;
+  std::size_t width_ = 0;
   bool is_in_use_ = false;
 };
 
@@ -90,12 +95,13 @@ class Query {
   template <class Parameter>
   Query& bind(const Parameter& parameter, std::string&& text) = delete;
   bool step() { return statement_->step(); }
+  std::size_t step_rows(std::size_t max) { return statement_->step_rows(max); }
   // Runs the statement to its end and returns the number of rows inserted, updated or deleted.
   // Parameters can then be bound for another run.
   std::int64_t run() { return statement_->run(); }
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   std::optional<std::int64_t> insert() { return statement_->insert(); }
-  const Value& column(int index) { return statement_->column(index); }
+  const Value& column(int index, std::size_t row = 0) { return statement_->column(index, row); }
 
  private:
   struct Reset {

@@ -11,6 +11,7 @@ namespace comptroller::db::sqlite {
 namespace {
 
 constexpr auto min_key = std::numeric_limits<std::int64_t>::min();
+constexpr std::size_t max_rows = 32;  // of a step; their values fit in the first cache
 
 }  // namespace
 
@@ -18,18 +19,18 @@ std::optional<PageScan> PageScan::make(SqliteConnection& connection, Pages& page
                                        const TableScan& scan) {
   std::vector<std::string_view> columns = scan.columns;
   for (const auto& condition : scan.conditions) columns.push_back(condition.column);
-  auto record = RecordReader::make(connection, pages, scan.table, columns);
+  auto record = RecordReader::make(connection, pages, scan.table, columns, max_rows);
   if (!record) return std::nullopt;
   return PageScan(connection, pages, std::move(*record), scan);
 }
 
 PageScan::PageScan(SqliteConnection& connection, Pages& pages, RecordReader record,
                    const TableScan& scan)
-    : Statement(record.values()),
+    : Statement(record.values(), record.width()),
       connection_(connection),
       pages_(pages),
       record_(std::move(record)),
-      columns_(static_cast<int>(scan.columns.size())),
+      columns_(scan.columns.size()),
       from_(scan.from),
       before_(scan.before),
       children_{{record_.root(), min_key, std::numeric_limits<std::int64_t>::max()}} {
@@ -40,17 +41,22 @@ PageScan::PageScan(SqliteConnection& connection, Pages& pages, RecordReader reco
   use();
 }
 
-bool PageScan::step() {
-  while (true) {
-    while (next_cell_ < cells_) {
+// The rows of a step are in one leaf.
+std::size_t PageScan::step_rows(std::size_t max) {
+  const std::size_t most = std::min(max, max_rows);
+  std::size_t count = 0;
+  do {
+    while (next_cell_ < cells_ && count < most) {
       const TablePage::Cell cell = next_cell();
       if (cell.key < from_) continue;
-      if (cell.key >= before_) return false;
-      record_.read(page_, cell);
-      if (satisfies_conditions()) return true;
+      if (cell.key >= before_) return count;
+      const bool is_in_page = record_.read(page_, cell, count);
+      if (!satisfies_conditions(count)) continue;
+      ++count;
+      if (!is_in_page) return count;
     }
-    if (!has_next_leaf()) return false;
-  }
+  } while (count == 0 && has_next_leaf());
+  return count;
 }
 
 // Advances to the next leaf that may have keys of the range.
@@ -104,9 +110,9 @@ TablePage::Cell PageScan::next_cell() {
   return cell;
 }
 
-// Whether the current record meets all conditions.
-bool PageScan::satisfies_conditions() const {
-  int column = columns_;
+// Whether the record of a row meets all conditions.
+bool PageScan::satisfies_conditions(std::size_t row) const {
+  std::size_t column = row * record_.width() + columns_;
   for (const auto& [values, is_range] : conditions_) {
     const Value& value = record_.values()[column++];
     if (value.is_null()) return false;

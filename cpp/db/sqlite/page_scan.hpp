@@ -21,7 +21,8 @@ class PageScan final : public Statement {
   static std::optional<PageScan> make(SqliteConnection& connection, Pages& pages,
                                       const TableScan& scan);
 
-  bool step() override;
+  bool step() override { return step_rows(1) > 0; }
+  std::size_t step_rows(std::size_t max) override;
 
  private:
   struct Condition {
@@ -42,12 +43,12 @@ class PageScan final : public Statement {
   void enter(const Child& child);
   void add_children(const Child& parent, const TablePage& page);
   TablePage::Cell next_cell();
-  bool satisfies_conditions() const;
+  bool satisfies_conditions(std::size_t row) const;
 
   SqliteConnection& connection_;
   Pages& pages_;
   RecordReader record_;  // of the columns, then those of the conditions
-  int columns_;
+  std::size_t columns_;
   std::vector<Condition> conditions_;
   std::int64_t from_;
   std::int64_t before_;

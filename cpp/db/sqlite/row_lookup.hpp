@@ -14,7 +14,7 @@ class RowLookup final : public Statement {
  public:
   // The pages must outlive the lookup. It must be created again when their schema changes.
   RowLookup(Pages& pages, RecordReader record)
-      : Statement(record.values()), pages_(pages), record_(std::move(record)) {}
+      : Statement(record.values(), record.width()), pages_(pages), record_(std::move(record)) {}
 
   using Statement::bind;
   void bind(int index, const Value& key) override;

@@ -52,16 +52,20 @@ std::int64_t read_integer(std::string_view record, std::size_t end, std::size_t 
 }
 
 Value value_of(std::string_view record, std::uint64_t type, std::size_t offset, std::size_t size) {
-  constexpr std::uint64_t real = 7;
+  constexpr std::uint64_t shortest_integer = 1;
+  constexpr std::uint64_t longest_integer = 6;
   constexpr std::uint64_t zero = 8;
   constexpr std::uint64_t one = 9;
-  if (type >= 12) {
+  constexpr std::uint64_t empty_blob = 12;
+  if (type >= shortest_integer && type <= longest_integer) {
+    return Value::of(read_integer(record, offset + size, size));
+  }
+  if (type >= empty_blob) {
     const std::string_view bytes(record.data() + offset, size);
     return type % 2 == 0 ? Value::blob(bytes) : Value::of(bytes);
   }
   if (type == zero || type == one) return Value::of(static_cast<std::int64_t>(type - zero));
-  if (size == 0 || type == real) return Value::null();
-  return Value::of(read_integer(record, offset + size, size));
+  return Value::null();  // also for a real number, which no column has
 }
 
 // Returns the start of a cell, whose offset is in the array after the page header.
@@ -156,12 +160,14 @@ TablePage::Cell TablePage::cell(std::size_t cell) const {
 
 std::optional<RecordReader> RecordReader::make(SqliteConnection& connection, Pages& pages,
                                                std::string_view table,
-                                               std::span<const std::string_view> columns) {
+                                               std::span<const std::string_view> columns,
+                                               std::size_t rows) {
   const auto shape = TableShape::of(connection, table);
   if (!shape) return std::nullopt;
   RecordReader reader(pages);
   reader.root_ = shape->root;
-  reader.values_.resize(columns.size());
+  reader.width_ = columns.size();
+  reader.values_.resize(rows * columns.size());
   for (std::size_t index = 0; index < columns.size(); ++index) {
     if (columns[index].starts_with("NULL AS ")) continue;
     const auto position = shape->find(columns[index]);
@@ -172,31 +178,34 @@ std::optional<RecordReader> RecordReader::make(SqliteConnection& connection, Pag
       reader.choices_.push_back({*position, index});
     }
   }
-  reader.choices_.push_back({no_position, 0});
   std::ranges::sort(reader.choices_, {}, &Choice::position);
   return reader;
 }
 
-void RecordReader::read(const TablePage& page, const TablePage::Cell& cell) {
+bool RecordReader::read(const TablePage& page, const TablePage::Cell& cell, std::size_t row) {
   const std::string_view record = payload(page, cell);
   const char* at = record.data();
   const std::uint64_t header = read_varint(at, at + record.size());
   if (header > record.size()) throw_damaged_page();
   const char* const end = record.data() + header;
   auto offset = static_cast<std::size_t>(header);
-  const Choice* choice = choices_.data();
-  Value* const values = values_.data();
-  for (std::size_t position = 0; choice->position != no_position; ++position) {
-    // A record that was written before the column was added ends before it, and the value is NULL.
-    const std::uint64_t type = at < end ? read_varint(at, end) : 0;
-    const std::size_t size = size_of_type(type);
-    for (; choice->position == position; ++choice) {
-      if (offset > record.size() || size > record.size() - offset) throw_damaged_page();
-      values[choice->index] = value_of(record, type, offset, size);
+  std::size_t size = 0;
+  std::uint64_t type = 0;
+  std::size_t next = 0;  // position
+  Value* const values = values_.data() + row * width_;
+  for (const auto [position, index] : choices_) {
+    while (next <= position) {
+      offset += size;
+      // A record that was written before the column was added ends before it; the value is NULL.
+      type = at < end ? read_varint(at, end) : 0;
+      size = size_of_type(type);
+      ++next;
     }
-    offset += size;
+    if (offset + size > record.size()) throw_damaged_page();
+    values[index] = value_of(record, type, offset, size);
   }
-  for (const std::size_t index : keys_) values_[index] = Value::of(cell.key);
+  for (const std::size_t index : keys_) values[index] = Value::of(cell.key);
+  return record.data() == cell.payload;
 }
 
 std::string_view RecordReader::payload(const TablePage& page, const TablePage::Cell& cell) {

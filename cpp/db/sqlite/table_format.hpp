@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -88,7 +87,7 @@ inline std::size_t local_size(std::size_t record, std::size_t most, std::size_t 
   return best <= most ? best : least;
 }
 
-// Decodes the chosen columns of one record of a table after another, as SQL would.
+// Decodes the chosen columns of records of a table, as SQL would.
 class RecordReader {
  public:
   // Not copyable, because a statement refers to the values.
@@ -96,19 +95,24 @@ class RecordReader {
   RecordReader(RecordReader&&) = default;
   RecordReader& operator=(RecordReader&&) = delete;
 
-  // Returns nullopt if only SQL can evaluate the columns. The reader must not outlive the pages.
+  // Returns nullopt if only SQL can evaluate the columns. The reader has places for the values of
+  // `rows` records. It must not outlive the pages.
   static std::optional<RecordReader> make(SqliteConnection& connection, Pages& pages,
                                           std::string_view table,
-                                          std::span<const std::string_view> columns);
+                                          std::span<const std::string_view> columns,
+                                          std::size_t rows = 1);
 
   std::uint32_t root() const { return root_; }
-  // The page must not change while values of the record are in use.
-  void read(const TablePage& page, const TablePage::Cell& cell);
-  // The values of the chosen columns. Their address stays the same, even when the reader is moved.
+  // Decodes a record into the place of a row. The page must not change while values of the record
+  // are in use. Returns false if they are also overwritten by the next read, because the record
+  // continues in overflow pages.
+  bool read(const TablePage& page, const TablePage::Cell& cell, std::size_t row = 0);
+  // The values of the chosen columns, `width` for each row. Their address stays the same, even when
+  // the reader is moved.
   const Value* values() const { return values_.data(); }
+  std::size_t width() const { return width_; }
 
  private:
-  static constexpr std::size_t no_position = std::numeric_limits<std::size_t>::max();
   struct Choice {
     std::size_t position = 0;  // in the record
     std::size_t index = 0;     // of the value
@@ -119,8 +123,9 @@ class RecordReader {
 
   Pages& pages_;
   std::uint32_t root_ = 0;
-  std::vector<Choice> choices_;    // in order of position; then one of no_position
+  std::vector<Choice> choices_;    // in order of position
   std::vector<std::size_t> keys_;  // indexes of the values that are the key
+  std::size_t width_ = 0;
   std::vector<Value> values_;
   std::vector<char> long_record_;  // a record that does not fit in its leaf
   std::vector<char> overflow_;     // an overflow page

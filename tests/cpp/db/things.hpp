@@ -27,18 +27,24 @@ inline std::string repr(const Value& value) {
          std::string(value.bytes);
 }
 
-inline std::string row_of(Query& query, std::size_t columns) {
-  std::string row;
+inline std::string row_of(Query& query, std::size_t columns, std::size_t row = 0) {
+  std::string text;
   for (std::size_t index = 0; index < columns; ++index) {
-    row += repr(query.column(static_cast<int>(index))) + "|";
+    text += repr(query.column(static_cast<int>(index), row)) + "|";
   }
-  return row;
+  return text;
 }
 
+// Reads some rows at once.
 inline std::vector<std::string> rows_of(Query query, std::size_t columns) {
   std::vector<std::string> rows;
-  while (query.step()) rows.push_back(row_of(query, columns));
-  return rows;
+  while (true) {
+    const std::size_t max = 1 + rows.size() % 50;
+    const std::size_t count = query.step_rows(max);
+    if (count == 0) return rows;
+    CHECK(count <= max);
+    for (std::size_t row = 0; row < count; ++row) rows.push_back(row_of(query, columns, row));
+  }
 }
 
 // A connection with a snapshot.
