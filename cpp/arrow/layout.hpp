@@ -12,12 +12,13 @@
 
 namespace comptroller::arrow {
 
-// The source of the values of a column.
+// The source of the values of a column: the rows of the last step of a query, or an identity if a
+// column is derived.
 struct Rows {
-  db::Query& query;  // after a step over these rows
-  std::size_t count;
+  db::Query& query;
+  std::size_t count;  // 1 for an identity
   db::Symbols& symbols;
-  const Identity* identity;  // source of all columns if one of them is derived
+  const Identity* identity;
   Audience audience;
 };
 

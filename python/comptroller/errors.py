@@ -23,6 +23,7 @@
 from __future__ import annotations
 
 import errno
+import sys
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -235,16 +236,26 @@ def missing_extra(module: str, purpose: str, extra: str = "") -> MissingExtra:
 
 def require(module: str, purpose: str, extra: str = "") -> Any:
     """Imports an optional module. Raises MissingExtra, which names what to install."""
-    from importlib import import_module
-
-    from comptroller.signals import delayed
-
     try:
-        # DuckDB ends the process if a signal handler raises while its native module is loaded.
-        with delayed():
-            return import_module(module)
+        return imported(module)
     except ImportError as error:
         raise missing_extra(module, purpose, extra) from error
+
+
+def imported(module: str) -> Any:
+    """Returns a module, which it imports in a thread: Ctrl-C takes effect after the import.
+
+    An exception of a signal handler within an import can break a library until the process ends.
+    Within the native module of DuckDB it aborts the process.
+    """
+    from importlib import import_module
+
+    if module in sys.modules:
+        return import_module(module)
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(import_module, module).result()
 
 
 def of_system(error: OSError, detail: str) -> Error:

@@ -23,7 +23,7 @@ from comptroller.bulk.loading import (
 from comptroller.bulk.parquet import write_dataset, write_parquet
 from comptroller.display.html import html
 from comptroller.display.progress import Progress, busy, observer
-from comptroller.errors import invalid, require
+from comptroller.errors import imported, invalid, require
 from comptroller.operations import Resources, Transport
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ class Service(Resources):
         Raises MissingExtra if the extra `analysis` is not installed.
         """
         require("sqlglot", "reports", "analysis")
+        imported("comptroller.analysis.reports")
         from comptroller.analysis.reports import Reports
         from comptroller.analysis.tables import Store
 

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 GROUP = "11111111-1111-4111-8111-111111111111"
@@ -43,3 +48,19 @@ def lines(*rows: object) -> bytes:
 
 GOOD = lines(claim("c-1"), claim("c-2", created_at="2026-02-01T00:00:00Z"))
 MIXED = lines(claim("c-1"), claim("c-2", amount="1e3"), claim("c-3", newer="x"))
+
+
+@contextmanager
+def started(*words: str, cwd: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(
+        [sys.executable, "-m", "comptroller", *words],
+        cwd=cwd,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "COMPTROLLER_DB": "store.db"},
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()

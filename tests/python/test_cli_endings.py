@@ -13,14 +13,14 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 import comptroller
 import pytest
-from command_line import GOOD, Run
+from command_line import GOOD, Run, started
 
 pytest.importorskip("click")
 pytest.importorskip("rich")
@@ -42,22 +42,6 @@ def test_without_its_extra_it_names_what_to_install(tmp_path: Path) -> None:
         "comptroller: the command line needs rich, which is not installed; install comptroller "
         'with its extra "cli"\n'
     )
-
-
-@contextmanager
-def started(*words: str, cwd: Path) -> Iterator[subprocess.Popen[bytes]]:
-    with subprocess.Popen(
-        [sys.executable, "-m", "comptroller", *words],
-        cwd=cwd,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "COMPTROLLER_DB": "store.db"},
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
 
 
 @pytest.mark.parametrize("keep_going", [False, True])
@@ -177,67 +161,41 @@ def test_a_signal_leaves_no_unfinished_file(
         pytest.importorskip("duckdb")
     folder = tmp_path / "out"
     folder.mkdir()
-
-    def is_writing() -> bool:
-        # An unfinished file has a random name, or none and is open as "(deleted)".
-        for file in Path(f"/proc/{writing.pid}/fd").iterdir():
-            with suppress(FileNotFoundError):  # closed meanwhile
-                if str(folder) in str(file.readlink()):
-                    return True
-        return any(folder.iterdir())
-
     with started(*words, "--db", str(store), cwd=tmp_path) as writing:
-        wait_until(is_writing)
+        wait_until(lambda: _is_writing(writing, folder))
         writing.send_signal(number)
         assert writing.wait(30) == 128 + number
     assert list(folder.iterdir()) == []
 
 
-@pytest.fixture
-def _importing(run: Run, tmp_path: Path) -> None:
-    """A folder with a store, and modules that send a signal to their process while imported."""
-    assert run("load", "claims", "-", "--db", "store.db", given=GOOD).code == 0
-    for name in ("duckdb", "sqlite3"):
-        (tmp_path / f"{name}.py").write_text(
-            "import os, signal\n"
-            "os.kill(os.getpid(), int(os.environ['NUMBER']))\n"
-            "open('imported', 'x').close()\n"
-            "def connect(*_arguments, **_named):\n"
-            "    signal.pause()\n"
-        )
+def _is_writing(process: subprocess.Popen[bytes], folder: Path) -> bool:
+    # An unfinished file has a random name, or none and is open as "(deleted)".
+    for file in Path(f"/proc/{process.pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            if str(folder) in str(file.readlink()):
+                return True
+    return any(folder.iterdir())
 
 
-@pytest.mark.usefixtures("_importing")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize(
-    "words",
-    [["export", "claims", "out/claims.parquet"], ["sample", "claims", "--out", "store.db"]],
-    ids=["duckdb", "sqlite3"],
-)
-def test_a_signal_during_an_import_ends_the_command_after_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], number: signal.Signals
-) -> None:
-    (tmp_path / "out").mkdir()
-    monkeypatch.setenv("NUMBER", f"{number:d}")
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_ctrl_c_twice_leaves_no_unfinished_file(store: Path, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    words = ["query", "FROM claims", "--out", "out/rows.parquet", "--db", str(store)]
     with started(*words, cwd=tmp_path) as writing:
-        assert writing.wait(30) == 128 + number
-    assert (tmp_path / "imported").exists()
-    assert list((tmp_path / "out").iterdir()) == []
+        wait_until(lambda: _is_writing(writing, folder))
+        writing.send_signal(signal.SIGINT)
+        wait_until(lambda: not _is_pending(writing, signal.SIGINT))
+        writing.send_signal(signal.SIGINT)
+        assert writing.wait(30) in (128 + signal.SIGINT, -signal.SIGINT)
+    assert list(folder.glob("*.part")) == []
 
 
-@pytest.mark.usefixtures("_importing")
-def test_ctrl_c_during_the_import_of_duckdb_ends_a_script_after_it(tmp_path: Path) -> None:
-    script = "import comptroller as c; c.open('store.db').export('claims', 'claims.parquet')"
-    ended = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "NUMBER": f"{signal.SIGINT:d}"},
-        capture_output=True,
-        check=False,
-    )
-    assert ended.returncode == -signal.SIGINT
-    assert (tmp_path / "imported").exists()
-    assert not (tmp_path / "claims.parquet").exists()
+def _is_pending(process: subprocess.Popen[bytes], number: signal.Signals) -> bool:
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    (pending,) = re.findall(r"^ShdPnd:\s*(\w+)", status, re.MULTILINE)
+    return bool(int(pending, 16) >> (number - 1) & 1)
 
 
 NUMBERS = "range(1000000000000) AS every(n)"

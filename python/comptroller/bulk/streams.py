@@ -232,12 +232,16 @@ class Worker(ThreadPoolExecutor):
     def run(self, work: Callable[[], T]) -> T:
         """Returns the result of `work`."""
         done = self.submit(work)
-        try:
-            while not wait([done], timeout=_SIGNAL_INTERVAL_S).done:
-                pass
-        except KeyboardInterrupt:
-            self._interrupt()
-            raise
+        interruption: KeyboardInterrupt | None = None
+        while not done.done():
+            try:
+                wait([done], timeout=_SIGNAL_INTERVAL_S)
+            except KeyboardInterrupt as error:
+                # A second Ctrl-C must not end the process while the call still runs.
+                interruption = error
+                self._interrupt()
+        if interruption is not None:
+            raise interruption
         return done.result()
 
 

@@ -8,12 +8,15 @@ import io
 import os
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import traceback
+from collections.abc import Iterator
 from importlib import resources
 from importlib.resources.abc import Traversable
 from importlib.util import find_spec
@@ -28,7 +31,6 @@ from comptroller.cli import screen
 from comptroller.cli.screen import of_program
 from comptroller.display.html import printable
 from comptroller.errors import missing_extra, unavailable, unusable
-from comptroller.signals import delayed
 
 TUTORIAL = Path(__file__).with_name("tour.md")
 _WIDTH = 78
@@ -195,7 +197,7 @@ class _Tour:
         click.echo(address, nl=False)
 
     def _start(self, words: list[str], errors: int | IO[bytes]) -> subprocess.Popen[str]:
-        with delayed():  # so that a process that starts is always known
+        with _signals_delayed():
             process = subprocess.Popen(
                 words, stdout=subprocess.PIPE, stderr=errors, text=True, env=self._environment
             )
@@ -229,6 +231,25 @@ class _Tour:
     def _expect(self, is_met: bool) -> bool:
         self.differences += not is_met
         return is_met
+
+
+@contextlib.contextmanager
+def _signals_delayed() -> Iterator[None]:
+    """Handles signals after the scope, so that a process that it starts is always known."""
+    received: list[int] = []
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if callable(handler := signal.getsignal(number)):
+                before[number] = handler
+                signal.signal(number, lambda each, _frame: received.append(each))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for each in received:
+            signal.raise_signal(each)
 
 
 def _wrapped(line: str) -> str:

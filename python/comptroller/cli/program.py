@@ -108,23 +108,31 @@ def _run(given: list[str] | None) -> int:
 
 @contextmanager
 def _signals_interrupting() -> Iterator[list[int]]:
-    """Makes SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt: a command removes temporary files.
+    """Makes SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt, so that no unfinished files stay.
 
     Yields a list that gets the numbers of such signals. Ignored signals stay ignored.
     """
     received: list[int] = []
+    waiting: list[threading.Timer] = []  # for the end of an import; at most one
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         # A second signal must not interrupt the cleanup, unless the user insists with Ctrl-C.
         if received and number != signal.SIGINT:
             return
-        if _is_import(frame):
+        if _is_importing(frame):
             # An exception here could leave the lock of all imports locked, so that threads wait
             # for ever, or could end the process within a native module.
-            threading.Timer(_RETRY_S, os.kill, (os.getpid(), number)).start()
+            if not waiting:
+                waiting.append(threading.Timer(_RETRY_S, send_again, (number,)))
+                waiting[0].start()
             return
         received.append(number)
         raise KeyboardInterrupt
+
+    def send_again(number: int) -> None:
+        waiting.clear()
+        if not received:
+            os.kill(os.getpid(), number)
 
     before = {}
     if threading.current_thread() is threading.main_thread():
@@ -136,12 +144,15 @@ def _signals_interrupting() -> Iterator[list[int]]:
     try:
         yield received
     finally:
+        for timer in list(waiting):
+            timer.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
-def _is_import(frame: FrameType | None) -> bool:
-    while frame is not None:
+def _is_importing(frame: FrameType | None) -> bool:
+    """Whether the command, which may itself be called in an import, imports a module."""
+    while frame is not None and frame.f_code is not _run.__code__:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True
         frame = frame.f_back
@@ -157,8 +168,6 @@ def _require_output() -> None:
 
 
 def _report_error(error: Exception) -> int:
-    import os
-
     from comptroller.display.html import printable
 
     if os.environ.get("COMPTROLLER_TRACEBACK"):
