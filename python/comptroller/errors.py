@@ -255,7 +255,11 @@ def imported(module: str) -> Any:
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(import_module, module).result()
+        try:
+            importing = thread.submit(import_module, module)
+        except RuntimeError:  # the interpreter exits, and begins no thread
+            return import_module(module)
+        return importing.result()
 
 
 def of_system(error: OSError, detail: str) -> Error:

@@ -86,3 +86,15 @@ def test_ctrl_c_during_an_import_ends_a_script_after_it(tmp_path: Path, work: st
     assert ended.returncode == -signal.SIGINT
     assert (tmp_path / "imported").exists()
     assert not (tmp_path / "claims.parquet").exists()
+
+
+def test_a_library_is_imported_while_the_interpreter_exits(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    assert run("load", "claims", "-", "--db", "store.db", given=GOOD).code == 0
+    script = (
+        "import atexit, comptroller\n"
+        "service = comptroller.open('store.db')\n"
+        "atexit.register(service.export, 'claims', 'claims.parquet')\n"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)
+    assert (tmp_path / "claims.parquet").exists()
