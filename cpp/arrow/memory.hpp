@@ -35,7 +35,8 @@ class Buffer {
   void push(const T& value) {
     std::memcpy(extend(sizeof value), &value, sizeof value);
   }
-  // Sets bit `index` of a bitmap, lowest bit first. `index` is at most one after the last bit.
+  // Sets bit `index` of a bitmap, lowest bit first. `index` is at most one after the last bit. It
+  // is not inline, so that the code of columns without nulls stays short.
   void push_bit(std::int64_t index, bool bit);
 
   std::size_t size() const { return size_; }

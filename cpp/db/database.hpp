@@ -47,7 +47,7 @@ class Statement {
   virtual void bind(int /*index*/, const Value&) { refuse(); }              // index from 1
   virtual void bind(std::string_view /*name*/, const Value&) { refuse(); }  // as written: "$name"
   virtual bool step() { refuse(); }  // true if there is a row
-  // Steps over at least one and at most `max` rows, at least 1; returns how many, 0 at the end.
+  // Steps over at most `max` rows, which is not 0; returns how many, 0 only after the last row.
   virtual std::size_t step_rows(std::size_t /*max*/) { return step() ? 1 : 0; }
   // Runs the statement to its end and returns the number of rows inserted, updated or deleted.
   // Parameters can then be bound for another run.
