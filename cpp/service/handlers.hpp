@@ -7,6 +7,7 @@
 #include "service/ingestion.hpp"
 #include "service/scans.hpp"
 #include "store/claims.hpp"
+#include "store/client_lookups.hpp"
 #include "store/customers.hpp"
 #include "store/identities.hpp"
 #include "store/orchestrations.hpp"
@@ -41,10 +42,10 @@ inline Error not_found(std::string_view what, std::string_view id) {
 // Returns the record with this id; throws not_found if the principal may not see it.
 template <Record R>
 store::Stored<R> require(Context& context, std::string_view id) {
-  auto stored = store::find<R>(context.connection, id);
-  if (!stored || !can_see(context.principal, customer_of(stored->record))) {
-    throw not_found(R::singular, id);
-  }
+  const auto& customer = context.principal.customer;
+  auto stored = customer ? store::find_own<R>(context.connection, id, *customer)
+                         : store::find<R>(context.connection, id);
+  if (!stored) throw not_found(R::singular, id);
   return *std::move(stored);
 }
 

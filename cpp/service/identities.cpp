@@ -9,10 +9,10 @@ namespace comptroller::service {
 namespace {
 
 store::StoredIdentityRow require_identity(Context& context, const Id& id) {
-  auto stored = store::find_identity(context.connection, id.value);
-  if (!stored || !can_see(context.principal, stored->record.customer_id.value)) {
-    throw not_found("identity", id.value);
-  }
+  const auto& customer = context.principal.customer;
+  auto stored = customer ? store::find_own_identity(context.connection, id.value, *customer)
+                         : store::find_identity(context.connection, id.value);
+  if (!stored) throw not_found("identity", id.value);
   return *std::move(stored);
 }
 

@@ -7,10 +7,9 @@
 namespace comptroller::store {
 
 Listing claims_listing(db::Connection& connection, ListClaims request, Ownership ownership) {
-  std::optional<std::int64_t> changing;  // the jurisdiction, while groups are in transition
-  if (request.jurisdiction && has_jurisdiction_changes(connection)) {
-    changing = connection.symbols().find(request.jurisdiction->value);
-    if (changing) request.jurisdiction.reset();
+  std::optional<Label> changing;  // the jurisdiction, while groups of the customers are changing
+  if (request.jurisdiction && has_jurisdiction_changes(connection, ownership)) {
+    changing = std::exchange(request.jurisdiction, std::nullopt);
   }
   auto listing = make_listing<Claim>(connection, request, std::move(ownership));
   if (changing) filter_by_jurisdiction(listing, *changing);

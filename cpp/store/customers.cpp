@@ -1,5 +1,6 @@
 #include "store/customers.hpp"
 
+#include "store/client_lookups.hpp"
 #include "store/operator_indexes.hpp"
 
 namespace comptroller::store {
@@ -26,13 +27,8 @@ void add_customers_of(db::Connection& connection, db::Connection& copy) {
 }
 
 Ownership ownership(db::Connection& connection, const std::optional<std::string>& customer) {
+  if (customer) return {{key_of_customer(connection, *customer)}, true};
   Ownership ownership;
-  if (customer) {
-    ownership.is_restricted = true;
-    if (const auto key = connection.symbols().find(*customer))
-      ownership.customers.push_back(Value::of(*key));
-    return ownership;
-  }
   ownership.has_indexes_of_all = has_operator_indexes(connection);
   if (ownership.has_indexes_of_all) return ownership;
   db::Query query = connection.query("SELECT key FROM customers");

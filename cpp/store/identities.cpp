@@ -1,6 +1,6 @@
 #include "store/identities.hpp"
 
-#include "model/error.hpp"
+#include "store/client_lookups.hpp"
 
 namespace comptroller::store {
 
@@ -19,18 +19,35 @@ Listing controls_listing(db::Connection& connection, const ListControls& request
   return listing;
 }
 
-std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::string_view id) {
-  static const std::string sql =
-      "SELECT " + select_list<StoredIdentity>() + ", key, implied FROM identities WHERE id = ?1";
-  BoundValues parameters(connection.symbols());
-  db::Query query = connection.query(sql);
-  if (!query.bind(1, parameters.identifier(id)).step()) return std::nullopt;
+namespace {
+
+std::optional<StoredIdentityRow> find_identity_where(db::Connection& connection,
+                                                     std::string_view column, const Value& value) {
+  static const std::string select =
+      "SELECT " + select_list<StoredIdentity>() + ", key, implied FROM identities WHERE ";
+  db::Query query = Sql{select, {}}.add(column).add(" = ?", value).query(connection);
+  if (!query.step()) return std::nullopt;
   constexpr int key_column = static_cast<int>(field_count<StoredIdentity>);
   StoredIdentityRow row;
   row.key = query.column(key_column).integer;
   row.provenance = static_cast<Provenance>(query.column(key_column + 1).integer);
   row.record = read_row<StoredIdentity>(query, connection.symbols());
   return row;
+}
+
+}  // namespace
+
+std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::string_view id) {
+  BoundValues parameters(connection.symbols());
+  return find_identity_where(connection, "id", parameters.identifier(id));
+}
+
+std::optional<StoredIdentityRow> find_own_identity(db::Connection& connection, std::string_view id,
+                                                   std::string_view customer) {
+  BoundValues parameters(connection.symbols());
+  const auto key = find_own_key(connection, "identities", parameters.identifier(id),
+                                key_of_customer(connection, customer));
+  return key ? find_identity_where(connection, "key", Value::of(*key)) : std::nullopt;
 }
 
 std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& identity,

@@ -22,6 +22,9 @@ struct StoredIdentityRow : Stored<StoredIdentity> {
   Provenance provenance = Provenance::own;
 };
 std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::string_view id);
+// Returns the identity if it is the customer's; see store/client_lookups.hpp.
+std::optional<StoredIdentityRow> find_own_identity(db::Connection& connection, std::string_view id,
+                                                   std::string_view customer);
 
 std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& identity,
                              Provenance provenance = Provenance::own);

@@ -35,10 +35,10 @@ std::vector<Position> next_claims(db::Connection& connection, std::int64_t group
 // the current jurisdiction.
 bool rewrite_part(db::Connection& connection, std::int64_t group,
                   const std::optional<Position>& after) {
-  const auto jurisdiction = group_facts(connection, group).jurisdiction;
+  const GroupFacts facts = group_facts(connection, group);
   const std::vector<Position> claims = next_claims(connection, group, after);
   for (const Position& claim : claims) {
-    connection.run("UPDATE claims SET jurisdiction = ? WHERE key = ?", nullable(jurisdiction),
+    connection.run("UPDATE claims SET jurisdiction = ? WHERE key = ?", nullable(facts.jurisdiction),
                    claim.key);
   }
   if (std::ssize(claims) < claims_a_part) {
@@ -46,9 +46,10 @@ bool rewrite_part(db::Connection& connection, std::int64_t group,
     return true;
   }
   connection.run(
-      "INSERT INTO jurisdiction_changes (group_id, created_at, claim_key) VALUES (?1, ?2, ?3)"
+      "INSERT INTO jurisdiction_changes (group_id, created_at, claim_key, customer_id)"
+      " VALUES (?1, ?2, ?3, ?4)"
       " ON CONFLICT (group_id) DO UPDATE SET created_at = ?2, claim_key = ?3",
-      group, claims.back().created_at, claims.back().key);
+      group, claims.back().created_at, claims.back().key, facts.customer);
   return false;
 }
 
@@ -77,19 +78,29 @@ bool has_jurisdiction_changes(db::Connection& connection) {
   return connection.query("SELECT group_id FROM jurisdiction_changes LIMIT 1").step();
 }
 
-void filter_by_jurisdiction(Listing& claims, std::int64_t jurisdiction) {
-  const Value code = Value::of(jurisdiction);
+bool has_jurisdiction_changes(db::Connection& connection, const Ownership& ownership) {
+  if (!ownership.is_restricted) return has_jurisdiction_changes(connection);
+  return connection.query("SELECT group_id FROM jurisdiction_changes WHERE customer_id = ? LIMIT 1")
+      .bind(1, ownership.customers.front())
+      .step();
+}
+
+void filter_by_jurisdiction(Listing& claims, const Label& jurisdiction) {
+  const Value code = claims.stored<Term>("jurisdiction", jurisdiction);
   claims.filter(
       {"(SELECT jurisdiction FROM payout_groups WHERE id = claims.payout_group_id) = ?", {code}});
   std::vector<Value> joining;
-  db::Query changes = claims.connection().query(
-      "SELECT group_id, customer_id, jurisdiction FROM jurisdiction_changes"
-      " CROSS JOIN payout_groups ON id = group_id LIMIT ?");
-  changes.bind(1, max_changes_read + 1);
+  Sql of_customers{
+      "SELECT group_id, payout_groups.jurisdiction FROM jurisdiction_changes AS j"
+      " CROSS JOIN payout_groups ON id = group_id",
+      {}};
+  if (claims.ownership().is_restricted) {
+    of_customers.add(" WHERE j.customer_id = ?", claims.ownership().customers.front());
+  }
+  db::Query changes =
+      of_customers.add(" LIMIT ?", Value::of(max_changes_read + 1)).query(claims.connection());
   for (std::int64_t count = 1; changes.step(); ++count) {
-    if (changes.column(2) == code && claims.ownership().includes(changes.column(1))) {
-      joining.push_back(changes.column(0));
-    }
+    if (changes.column(1) == code) joining.push_back(changes.column(0));
     if (joining.size() > max_groups_merged || count > max_changes_read) return;
   }
   const bool may_overlap = !joining.empty();

@@ -16,10 +16,13 @@ bool begin_jurisdiction_change(db::Connection& connection, std::int64_t group);
 bool continue_jurisdiction_changes(db::Connection& connection);
 
 bool has_jurisdiction_changes(db::Connection& connection);
+// Whether groups of these customers are in transition.
+bool has_jurisdiction_changes(db::Connection& connection, const Ownership& ownership);
 
-// Adds the filter by jurisdiction (a symbol) to a list of claims while groups are in transition.
+// Adds the filter by jurisdiction to a list of claims while groups of its customers are in
+// transition.
 // The list reads the claims that have a copy of the jurisdiction, and those of the groups in
 // transition to it. The jurisdiction of the claim's group decides.
-void filter_by_jurisdiction(Listing& claims, std::int64_t jurisdiction);
+void filter_by_jurisdiction(Listing& claims, const Label& jurisdiction);
 
 }  // namespace comptroller::store

@@ -1,11 +1,10 @@
 #include "store/listing.hpp"
 
 #include <limits>
-#include <tuple>
 #include <utility>
 
 #include "db/select_list.hpp"
-#include "store/payout_groups.hpp"
+#include "store/client_lookups.hpp"
 
 namespace comptroller::store {
 
@@ -31,31 +30,32 @@ std::vector<Value> codes_of_closed_set(std::size_t count) {
 
 }  // namespace
 
-void Listing::keep_distinct(std::vector<Value>& values) {
-  const auto order = [](const Value& value) {
-    return std::tuple(value.kind, value.integer, value.bytes);
-  };
-  std::ranges::sort(values, {}, order);
-  const auto repeated = std::ranges::unique(values);
-  values.erase(repeated.begin(), repeated.end());
+std::optional<std::int64_t> Listing::find_symbol(std::string_view text) const {
+  return ownership_.is_restricted ? find_symbol_evenly(connection_, text)
+                                  : connection_.symbols().find(text);
 }
 
-std::optional<Value> Listing::key_of_identity(const Value& id) const {
-  db::Query query = connection_.query("SELECT key, customer_id FROM identities WHERE id = ?");
-  if (!query.bind(1, id).step() || !ownership_.includes(query.column(1))) return std::nullopt;
-  return Value::of(query.column(0).integer);
+std::optional<std::int64_t> Listing::own_key(std::string_view table, const Value& id) const {
+  return find_own_key(connection_, table, id, ownership_.customers.front());
+}
+
+Value Listing::key_of_identity(const Value& id) const {
+  if (ownership_.is_restricted) {
+    return Value::of(own_key("identities", id).value_or(unused_key));
+  }
+  db::Query query = connection_.query("SELECT key FROM identities WHERE id = ?");
+  return query.bind(1, id).step() ? query.column(0) : Value::of(unused_key);
 }
 
 void Listing::add_group(const Index& index, std::string_view column, std::string_view id) {
-  std::vector<Value> found;
-  if (const auto symbol = connection_.symbols().find(id)) {
-    const GroupFacts group = group_facts(connection_, *symbol);
-    const bool is_stored = group.is_known || &index == &by_id;
-    found.push_back(Value::of(*symbol));
-    if (!is_stored && ownership_.is_restricted) return filter(any_of(unindexed(column), found));
-    if (is_stored && !ownership_.includes(Value::of(group.customer))) found.clear();
+  const auto symbol = find_symbol(id);
+  Value group = Value::of(symbol.value_or(unused_key));
+  if (ownership_.is_restricted &&
+      !own_key(PayoutGroup::table, Value::of(symbol.value_or(no_symbol)))) {
+    if (column != "id") return filter({unindexed(column) + " = ?", {group}});
+    group = Value::of(unused_key);
   }
-  add({selectivity_of<GroupId>(column), {{&index, column, std::move(found)}}});
+  add({selectivity_of<GroupId>(column), {{&index, column, {group}}}});
 }
 
 void Listing::add_prefix(const Index& index, std::string_view column, std::string_view prefix,
@@ -163,9 +163,6 @@ Candidates Listing::candidates(const PageQuery& page) const {
     for (const Alternative& alternative : filter.alternatives) values += alternative.values.size();
     return values;
   };
-  if (std::ranges::find(filters_, 0, count_values) != filters_.end()) {
-    return [] { return std::nullopt; };
-  }
   // The most selective filter with an index drives.
   const auto cost = [&](const ListFilter& filter) {
     return std::pair(filter.selectivity, count_values(filter));

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,10 +28,6 @@ struct Ownership {
   std::vector<Value> customers;
   bool is_restricted = false;
   bool has_indexes_of_all = false;  // an index then needs no customer
-
-  bool includes(const Value& customer) const {
-    return !is_restricted || std::ranges::find(customers, customer) != customers.end();
-  }
 };
 
 // How selective a column is: the fewer rows share a value, the earlier.
@@ -91,16 +88,18 @@ class Listing {
   // Adds a condition that no index serves.
   void filter(Sql condition) { conditions_.push_back(std::move(condition)); }
 
-  // Returns a value as a column of type T stores it; nullopt if the store does not have it.
+  // Returns a value as a column of type T stores it. A value that the store does not have, and the
+  // id of another customer's record, become a value that no row has. So a list reads the same rows
+  // whether other customers have a value or nobody.
   template <class T, class Given>
-  std::optional<Value> stored(const Given& value) {
+  Value stored(std::string_view column, const Given& value) {
     if constexpr (std::same_as<T, KeyOf<StoredIdentity>>) {
       return key_of_identity(parameters_.identifier(value.value));
     } else if constexpr (storage_class<T>() == StorageClass::symbol) {
-      const auto key = connection_.symbols().find(value.value);
-      return key ? std::optional(Value::of(*key)) : std::nullopt;
+      return Value::of(find_symbol(value.value).value_or(unused_key));
     } else {
       const Value stored = Column<T>::bind(view_of(value), parameters_);
+      if (column == "id" && ownership_.is_restricted && !own_key(table_, stored)) return unused_id;
       return stored.kind == Value::Kind::text ? parameters_.own(stored.bytes) : stored;
     }
   }
@@ -130,6 +129,10 @@ class Listing {
   db::Query scan(KeyRange keys) const;
 
  private:
+  // Values that no row has.
+  static constexpr std::int64_t unused_key = -1;
+  static inline const Value unused_id = Value::blob("none");
+
   struct Prefix {
     const Index* index = nullptr;
     std::string_view column;
@@ -167,21 +170,22 @@ class Listing {
   template <Literal Column, class T, const Index& By, class Given>
   Alternative alternative(Equals<Column, T, By>, std::span<const Given> values) {
     Alternative alternative{&By, Column.view(), {}};
-    for (const Given& value : values) {
-      if (const auto found = stored<T>(value)) alternative.values.push_back(*found);
+    // In an order that does not depend on the keys of the store.
+    for (const Given& value : std::set<Given>(values.begin(), values.end())) {
+      alternative.values.push_back(stored<T>(Column.view(), value));
     }
-    keep_distinct(alternative.values);
     return alternative;
   }
   // NOLINTEND(readability-redundant-parentheses)
 
-  static void keep_distinct(std::vector<Value>& values);
   void add_prefix(const Index& index, std::string_view column, std::string_view prefix,
                   std::size_t longest);
-  // A client's list visits no rows of an identity or a group of another customer. The customers of
-  // rows that name a group that is not stored are unknown, so its index does not drive such a list.
+  // The customers of rows that name a group that is not stored are unknown. So an index by group
+  // drives a list of one customer only if the group is stored and belongs to this customer.
   void add_group(const Index& index, std::string_view column, std::string_view id);
-  std::optional<Value> key_of_identity(const Value& id) const;
+  std::optional<std::int64_t> find_symbol(std::string_view text) const;
+  std::optional<std::int64_t> own_key(std::string_view table, const Value& id) const;
+  Value key_of_identity(const Value& id) const;
   Sql condition(const ListFilter& filter) const;
   bool names_customers(const Index& index) const;
 

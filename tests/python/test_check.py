@@ -43,7 +43,7 @@ DAMAGES: list[tuple[str, str]] = [
     ("UPDATE claims SET addresses = x'010203'", "claims"),
     ("UPDATE payout_groups SET last_claim_all_at = NULL", "payout_groups"),
     ("UPDATE payout_groups SET claim_all_confirmed_at = 0", "payout_groups"),
-    ("INSERT INTO jurisdiction_changes VALUES (999999, 0, 0)", "payout_groups"),
+    ("INSERT INTO jurisdiction_changes VALUES (999999, 0, 0, 1)", "payout_groups"),
     ("UPDATE payout_groups SET ledger = 3", "reward_addresses"),
     ("UPDATE payout_groups SET balance = 'much'", "payout_groups"),
     ("UPDATE reward_addresses SET customer_id = 999999", "reward_addresses"),

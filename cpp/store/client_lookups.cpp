@@ -1,0 +1,25 @@
+#include "store/client_lookups.hpp"
+
+namespace comptroller::store {
+
+// Both read the last row up to the name, which exists, and compare it here. The cache of symbols
+// would distinguish stored texts from others.
+
+std::optional<std::int64_t> find_symbol_evenly(db::Connection& connection, std::string_view text) {
+  db::Query query = connection.query(
+      "SELECT key, text FROM symbols WHERE text <= $text ORDER BY text DESC LIMIT 1");
+  if (!query.bind("$text", text).step() || query.column(1).bytes != text) return std::nullopt;
+  return query.column(0).integer;
+}
+
+std::optional<std::int64_t> find_own_key(db::Connection& connection, std::string_view table,
+                                         const Value& id, const Value& customer) {
+  db::Query query = connection.query("SELECT key, id, customer_id FROM " + std::string(table) +
+                                     " WHERE id <= ? ORDER BY id DESC LIMIT 1");
+  if (!query.bind(1, id).step() || query.column(1) != id || query.column(2) != customer) {
+    return std::nullopt;
+  }
+  return query.column(0).integer;
+}
+
+}  // namespace comptroller::store

@@ -1,0 +1,40 @@
+// Lookups of what a client names. They execute the same statements, at the same cost, whether the
+// name is another customer's or nobody's, so that a client cannot measure what others have.
+#pragma once
+
+#include <limits>
+
+#include "store/records.hpp"
+
+namespace comptroller::store {
+
+// Returns the key of a symbol; nullopt if it is not stored.
+std::optional<std::int64_t> find_symbol_evenly(db::Connection& connection, std::string_view text);
+
+// Returns the key of the row with this id if it is the customer's. A symbol that is not stored is
+// `no_symbol`.
+inline constexpr std::int64_t no_symbol = std::numeric_limits<std::int64_t>::max();
+std::optional<std::int64_t> find_own_key(db::Connection& connection, std::string_view table,
+                                         const Value& id, const Value& customer);
+
+// Returns the symbol of a customer, or a key that no row has.
+inline Value key_of_customer(db::Connection& connection, std::string_view customer) {
+  return Value::of(connection.symbols().find(customer).value_or(0));
+}
+
+// Returns the record with this id if it is the customer's.
+template <Record R>
+std::optional<Stored<R>> find_own(db::Connection& connection, std::string_view id,
+                                  std::string_view customer) {
+  BoundValues parameters(connection.symbols());
+  Value value;
+  if constexpr (storage_class<decltype(R::id)>() == StorageClass::symbol) {
+    value = Value::of(find_symbol_evenly(connection, id).value_or(no_symbol));
+  } else {
+    value = parameters.identifier(id);
+  }
+  const auto key = find_own_key(connection, R::table, value, key_of_customer(connection, customer));
+  return key ? find_where<R>(connection, {"key = ?", {Value::of(*key)}}) : std::nullopt;
+}
+
+}  // namespace comptroller::store
