@@ -2,8 +2,8 @@
 
 #include <sodium.h>
 
-#include <algorithm>
-#include <cstring>
+#include <array>
+#include <tuple>
 
 #include "model/error.hpp"
 
@@ -11,10 +11,24 @@ namespace comptroller::service {
 
 namespace {
 
-constexpr std::size_t position_bytes = 17;  // version, created_at, key
-constexpr std::size_t cursor_bytes = position_bytes + sizeof(Seal);
-constexpr unsigned char cursor_version = 1;
+constexpr unsigned char cursor_version = 2;
 constexpr int base64_variant = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
+
+using Position = std::array<unsigned char, 16>;  // created_at, key
+using Nonce = std::array<unsigned char, crypto_aead_xchacha20poly1305_ietf_NPUBBYTES>;
+using Box = std::array<unsigned char,
+                       std::tuple_size_v<Position> + crypto_aead_xchacha20poly1305_ietf_ABYTES>;
+
+struct Cursor {
+  unsigned char version = cursor_version;
+  Nonce nonce{};
+  Box box{};
+};
+static_assert(sizeof(Cursor) == 1 + sizeof(Nonce) + sizeof(Box));
+
+const unsigned char* bytes_of(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
 
 void write_number(unsigned char* out, std::int64_t number) {
   for (std::size_t i = 0; i < 8; ++i) {
@@ -28,45 +42,60 @@ std::int64_t read_number(const unsigned char* bytes) {
   return static_cast<std::int64_t>(number);
 }
 
-}  // namespace
-
-Seal seal(const Secret& secret, std::string_view bytes) {
-  Seal result{};
-  crypto_generichash(result.data(), result.size(),
-                     reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
-                     secret.data(), secret.size());
-  return result;
+// The key of the encryption; the secret itself is the key of the nonces.
+Secret encryption_key(const Secret& secret) {
+  Secret key{};
+  crypto_kdf_derive_from_key(key.data(), key.size(), 1, "cursors", secret.data());
+  return key;
 }
+
+// A hash of all that is encrypted and authenticated, so that a nonce is not used for two positions.
+Nonce nonce_of(const Secret& secret, std::string_view list, const Position& position) {
+  Nonce nonce{};
+  crypto_generichash_state state;
+  crypto_generichash_init(&state, secret.data(), secret.size(), nonce.size());
+  crypto_generichash_update(&state, position.data(), position.size());
+  crypto_generichash_update(&state, bytes_of(list), list.size());
+  crypto_generichash_final(&state, nonce.data(), nonce.size());
+  return nonce;
+}
+
+}  // namespace
 
 std::string seal_cursor(const Secret& secret, std::string_view list,
                         const store::Position& position) {
-  std::array<unsigned char, cursor_bytes> bytes{cursor_version};
-  write_number(bytes.data() + 1, position.created_at);
-  write_number(bytes.data() + 9, position.key);
-  std::string sealed(reinterpret_cast<const char*>(bytes.data()), position_bytes);
-  sealed += list;
-  std::ranges::copy(seal(secret, sealed), bytes.begin() + position_bytes);
-  std::string text(sodium_base64_ENCODED_LEN(cursor_bytes, base64_variant), '\0');
-  sodium_bin2base64(text.data(), text.size(), bytes.data(), bytes.size(), base64_variant);
+  Position plain{};
+  write_number(plain.data(), position.created_at);
+  write_number(plain.data() + 8, position.key);
+  Cursor cursor{.nonce = nonce_of(secret, list, plain)};
+  crypto_aead_xchacha20poly1305_ietf_encrypt(cursor.box.data(), nullptr, plain.data(), plain.size(),
+                                             bytes_of(list), list.size(), nullptr,
+                                             cursor.nonce.data(), encryption_key(secret).data());
+  std::string text(sodium_base64_ENCODED_LEN(sizeof cursor, base64_variant), '\0');
+  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(&cursor),
+                    sizeof cursor, base64_variant);
   text.pop_back();  // the terminating zero
   return text;
 }
 
 std::optional<store::Position> open_cursor(const Secret& secret, std::string_view list,
-                                           std::string_view cursor) {
-  if (cursor.empty()) return std::nullopt;
-  std::array<unsigned char, cursor_bytes> bytes{};
+                                           std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  Cursor cursor;
   std::size_t size = 0;
-  const char* end = nullptr;
   const bool is_decoded =
-      sodium_base642bin(bytes.data(), bytes.size(), cursor.data(), cursor.size(), nullptr, &size,
-                        &end, base64_variant) == 0 &&
-      end == cursor.data() + cursor.size() && size == bytes.size();
-  const store::Position position{read_number(bytes.data() + 1), read_number(bytes.data() + 9)};
-  // The decoder accepts some bytes that are not base64, so the sealed text is compared as well.
-  const std::string sealed = seal_cursor(secret, list, position);
-  if (!is_decoded || cursor.size() != sealed.size() ||
-      sodium_memcmp(sealed.data(), cursor.data(), sealed.size()) != 0) {
+      sodium_base642bin(reinterpret_cast<unsigned char*>(&cursor), sizeof cursor, text.data(),
+                        text.size(), nullptr, &size, nullptr, base64_variant) == 0 &&
+      size == sizeof cursor;
+  Position plain{};
+  const bool is_authentic =
+      is_decoded &&
+      crypto_aead_xchacha20poly1305_ietf_decrypt(
+          plain.data(), nullptr, nullptr, cursor.box.data(), cursor.box.size(), bytes_of(list),
+          list.size(), cursor.nonce.data(), encryption_key(secret).data()) == 0;
+  const store::Position position{read_number(plain.data()), read_number(plain.data() + 8)};
+  // The decoder accepts several texts for the same bytes, and the version is not encrypted.
+  if (!is_authentic || seal_cursor(secret, list, position) != text) {
     throw Error::field(Code::invalid_cursor, "page_cursor",
                        "is not a cursor of this list with these filters and this order; "
                        "send the request without a cursor");

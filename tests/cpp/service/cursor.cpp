@@ -1,6 +1,7 @@
 #include "service/cursor.hpp"
 
 #include <doctest/doctest.h>
+#include <sodium.h>
 
 #include "service/service_fixture.hpp"
 
@@ -40,6 +41,31 @@ TEST_CASE("a cursor with any changed bit is invalid") {
         static_cast<char>(static_cast<unsigned char>(changed[bit / 8]) ^ (1U << (bit % 8)));
     CAPTURE(bit);
     CHECK(open_code("list", changed) == "invalid-cursor");
+  }
+}
+
+std::string bytes_of(const std::string& cursor) {
+  std::string bytes(cursor.size(), '\0');
+  std::size_t size = 0;
+  REQUIRE(sodium_base642bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(),
+                            cursor.data(), cursor.size(), nullptr, &size, nullptr,
+                            sodium_base64_VARIANT_URLSAFE_NO_PADDING) == 0);
+  bytes.resize(size);
+  return bytes;
+}
+
+TEST_CASE("a cursor shows nothing of its position") {
+  // The number of records between two cursors would count those of other customers.
+  for (std::int64_t key = 1; key < 200; ++key) {
+    const std::string one = seal_cursor(secret, "list", {1'700'000'000'000'000, key});
+    const std::string next = seal_cursor(secret, "list", {1'700'000'000'000'000, key + 1});
+    CHECK(one == seal_cursor(secret, "list", {1'700'000'000'000'000, key}));
+    CHECK(one.size() == next.size());
+    const std::string first = bytes_of(one);
+    const std::string second = bytes_of(next);
+    std::size_t equal = 0;
+    for (std::size_t i = 0; i < first.size(); ++i) equal += first[i] == second[i] ? 1 : 0;
+    CHECK(equal <= 8);  // the version, and a few of 56 bytes by chance
   }
 }
 
