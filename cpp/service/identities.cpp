@@ -104,10 +104,13 @@ Identity put_identity(Context& context, const PutIdentity& request) {
 
 Permission permits(Context& context, const PermitsAction& request) {
   const store::StoredIdentityRow row = require_identity(context, request.id);
-  const std::vector<ControlType> types =
-      store::types_in_force(context.connection, row.key, request.at.value_or(context.now));
-  return {std::ranges::all_of(
-      types, [&](ControlType type) { return rules::permits(type, request.action); })};
+  const auto permit = [&](ControlType type) { return rules::permits(type, request.action); };
+  if (request.at) {
+    return {std::ranges::all_of(store::types_in_force(context.connection, row.key, *request.at),
+                                permit)};
+  }
+  return {std::ranges::all_of(store::active_controls(context.connection, row.key), permit,
+                              &Control::type)};
 }
 
 Control create_control(Context& context, const CreateControl& request) {
