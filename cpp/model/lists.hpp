@@ -1,4 +1,5 @@
-// Requests of lists: filters, paging and time bounds, each filter with the index that serves it.
+// Requests of lists: filters, paging and time bounds, each filter with the index that serves it,
+// and `Listed`, the listed record.
 #pragma once
 
 #include <optional>
@@ -6,14 +7,15 @@
 
 #include "model/filters.hpp"
 #include "model/records.hpp"
+#include "model/request_traits.hpp"
 
 namespace comptroller {
 
 // Page size, direction of created_at, and the page to continue from.
 struct Paging {
   RECORD(Paging);
-  FIELD(std::optional<PageLimit>, limit, "items on a page, 1 to 1000; default 100");
-  FIELD(std::optional<Order>, order, "order by creation time; default DESC");
+  FIELD(std::optional<PageLimit>, limit, "items on a page, 1 to 1000", Default<100>);
+  FIELD(std::optional<Order>, order, "order by creation time", Default<Order::descending>);
   FIELD(std::optional<PageCursor>, page_cursor,
         "next_page_cursor of the previous page; the filters must be the same");
 };
@@ -23,7 +25,7 @@ struct OfCustomer {
   static constexpr Index by_time{"customer_id, created_at"};
   RECORD(OfCustomer);
   FIELD(std::optional<Id>, customer_id,
-        "only records of this customer; a client may only name its own customer");
+        "only records of this customer; a client may only name its own customer", OwnCustomer);
 };
 
 struct CreatedAtBounds {
@@ -43,6 +45,7 @@ struct CreatedAtBounds {
 inline constexpr Index by_id{"id"};
 
 struct ListIdentities : OfCustomer, CreatedAtBounds, Paging {
+  using Listed = StoredIdentity;
   static constexpr Index by_control_type{"customer_id, type, identity_created_at, identity_key",
                                          "deleted_at IS NULL", "controls", "identity_created_at",
                                          "identity_key"};
@@ -63,6 +66,7 @@ struct ListIdentities : OfCustomer, CreatedAtBounds, Paging {
 };
 
 struct ListControls : OfCustomer, CreatedAtBounds, Paging {
+  using Listed = Control;
   // Every index contains this expression, so that a list of active controls skips deleted controls.
   static constexpr std::string_view is_active = "(deleted_at IS NULL)";
   static constexpr Index by_time = of_customer<"(deleted_at IS NULL)">;
@@ -71,8 +75,8 @@ struct ListControls : OfCustomer, CreatedAtBounds, Paging {
   RECORD(ListControls);
   FIELD(std::optional<Id>, identity_id, "only controls of this identity",
         Equals<"identity_key", KeyOf<StoredIdentity>, by_identity>);
-  FIELD(std::optional<bool>, include_deleted, "whether to include deleted controls; default false",
-        Continues);
+  FIELD(std::optional<bool>, include_deleted, "whether to include deleted controls", Continues,
+        Default<false>);
   FIELD(std::optional<Timestamp>, active_at, "only controls active at this time", Narrows);
   FIELD(std::vector<ControlType>, type, "only controls of one of these types",
         Equals<"type", ControlType, of_customer<"type, (deleted_at IS NULL)">>);
@@ -84,6 +88,7 @@ struct ListControls : OfCustomer, CreatedAtBounds, Paging {
 };
 
 struct ListOrchestrations : OfCustomer, CreatedAtBounds, Paging {
+  using Listed = Orchestration;
   RECORD(ListOrchestrations);
   FIELD(std::vector<Id>, orchestration_rule_id,
         "only orchestrations initiated by one of these rules",
@@ -107,6 +112,7 @@ struct ListOrchestrations : OfCustomer, CreatedAtBounds, Paging {
 };
 
 struct ListPayoutGroups : OfCustomer, Paging {
+  using Listed = PayoutGroup;
   RECORD(ListPayoutGroups);
   FIELD(std::optional<Uuid>, id, "only the group with this id", Equals<"id", GroupId, by_id>);
   FIELD(std::optional<Ledger>, ledger, "only groups on this ledger", Equals<"ledger", Ledger>);
@@ -116,7 +122,7 @@ struct ListPayoutGroups : OfCustomer, Paging {
         Equals<"jurisdiction", Term>);
   FIELD(std::optional<Label>, claimer_address,
         "only groups with this claimer_address; case matters on SOLANA only",
-        Equals<"claimer_address", Label>);
+        Equals<"claimer_address", Label>, LedgerAddress);
   FIELD(std::vector<Word>, onchain_status, "only groups with one of these statuses",
         Equals<"onchain_status", Word>);
   FIELD(std::optional<Name>, name_prefix,
@@ -125,23 +131,25 @@ struct ListPayoutGroups : OfCustomer, Paging {
 };
 
 struct ListRewardAddresses : OfCustomer, Paging {
+  using Listed = RewardAddress;
   static constexpr Index by_address{"ledger, address"};
   static constexpr Index by_group{"payout_group_id, created_at", "payout_group_id IS NOT NULL"};
 
   RECORD(ListRewardAddresses);
   FIELD(std::optional<Ledger>, ledger, "only addresses on this ledger", Equals<"ledger", Ledger>);
   FIELD(std::optional<Label>, address, "only this address; case matters on SOLANA only",
-        Equals<"address", Label, by_address>);
+        Equals<"address", Label, by_address>, LedgerAddress);
   FIELD(std::optional<Uuid>, id, "only the address with this id", Equals<"id", Uuid, by_id>);
   FIELD(std::optional<GroupId>, payout_group_id, "only addresses attributed to this payout group",
         Equals<"payout_group_id", GroupId, by_group>);
-  FIELD(std::optional<bool>, include_balance,
-        "whether to show the balance of each address; default false");
+  FIELD(std::optional<bool>, include_balance, "whether to show the balance of each address",
+        Default<false>);
   FIELD(std::optional<Timestamp>, balance_timestamp, "time of the balances; default now");
   FIELDS_OF(OfCustomer, Paging);
 };
 
 struct ListBalances : Paging {
+  using Listed = Balance;
   static constexpr Index by_time{.columns = "at", .time = "at"};
   static constexpr Index by_address{.columns = "address_id, at", .time = "at"};
 
@@ -152,6 +160,7 @@ struct ListBalances : Paging {
 };
 
 struct ListClaims : OfCustomer, Paging {
+  using Listed = Claim;
   // Three indexes contain the status, so that claims of a rare status are found among many rows.
   static constexpr Index by_group{"payout_group_id, onchain_status, created_at"};
   static constexpr Index by_jurisdiction = of_customer<"jurisdiction, onchain_status">;
@@ -177,13 +186,11 @@ struct ListClaims : OfCustomer, Paging {
 // Calls `visitor.operator()<R, Request>()` for every list, where R is the listed record.
 template <class Visitor>
 void for_each_list(Visitor&& visitor) {
-  visitor.template operator()<StoredIdentity, ListIdentities>();
-  visitor.template operator()<Control, ListControls>();
-  visitor.template operator()<Orchestration, ListOrchestrations>();
-  visitor.template operator()<PayoutGroup, ListPayoutGroups>();
-  visitor.template operator()<RewardAddress, ListRewardAddresses>();
-  visitor.template operator()<Balance, ListBalances>();
-  visitor.template operator()<Claim, ListClaims>();
+  const auto visit = [&]<class... Request>() {
+    (visitor.template operator()<typename Request::Listed, Request>(), ...);
+  };
+  visit.template operator()<ListIdentities, ListControls, ListOrchestrations, ListPayoutGroups,
+                            ListRewardAddresses, ListBalances, ListClaims>();
 }
 
 }  // namespace comptroller

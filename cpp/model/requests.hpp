@@ -1,5 +1,7 @@
 // Requests of operations: the parameters and the members of the body, as one record (specification
-// 4). A member that is not std::optional and not an array is required.
+// 4). A member that is not std::optional and not an array is required. The body of a request with a
+// `body_envelope` may contain it in a member of this name, as {"address": {...}}
+// (specification 4.4).
 #pragma once
 
 #include <optional>
@@ -24,12 +26,14 @@ struct UpdateIdentity : ById, LegacyFlags {
 struct ForCustomer : OfCustomer {
   RECORD(ForCustomer);
   BASE_FIELD(customer_id,
-             "the customer it belongs to; default: the client's own, `default` for the operator");
+             "the customer it belongs to; default: the client's own, `default` for the operator",
+             OwnerOfNew);
 };
 
-struct PutIdentity : ById, ForCustomer, LegacyFlags {
+struct PutIdentity : ById, OfCustomer, LegacyFlags {
   RECORD(PutIdentity);
-  FIELDS_OF(ById, ForCustomer);
+  FIELDS_OF(ById);
+  BASE_FIELD(customer_id, "the customer it belongs to; default of a new identity: `default`");
   FIELD(std::optional<Label>, ref_id, "reference id given by the client");
   FIELD(std::optional<Metadata>, metadata, "replaces the stored metadata; at most 50 keys");
   FIELDS_OF(LegacyFlags);
@@ -39,7 +43,8 @@ struct PermitsAction : ById {
   RECORD(PermitsAction);
   FIELDS_OF(ById);
   FIELD(Action, action, "the action to check");
-  FIELD(std::optional<Timestamp>, at, "the time to check; default now");
+  FIELD(std::optional<Timestamp>, at,
+        "checks the controls in force at this time; default: the active controls");
 };
 
 struct Permission {
@@ -53,8 +58,8 @@ struct CreateControl {
   FIELD(ControlType, type, "type of the restriction; only the operator can set FROZEN");
   FIELD(Word, reason_code, "coded reason in upper case, such as CUSTOMER_REQUEST");
   FIELD(std::optional<Note>, reason, "reason in prose, at most 1024 characters");
-  FIELD(std::optional<bool>, is_overridable,
-        "whether a client may delete it; default false; operator only");
+  FIELD(std::optional<bool>, is_overridable, "whether a client may delete it; operator only",
+        OperatorDefault<false>);
 };
 
 struct DeleteControl {
@@ -71,7 +76,8 @@ struct CreatePayoutGroup : ForCustomer {
   FIELD(Term, asset_type, "the asset it is paid in");
   FIELD(Term, jurisdiction, "where its rewards are taxed or regulated");
   FIELD(Name, name, "name for people, at most 256 characters");
-  FIELD(Label, claimer_address, "address that claims for the group, valid on the ledger");
+  FIELD(Label, claimer_address, "address that claims for the group, valid on the ledger",
+        LedgerAddress);
   FIELD(std::optional<ScheduleType>, schedule_type, "how often it is claimed");
   FIELDS_OF(ForCustomer);
 };
@@ -97,11 +103,13 @@ struct ObservePayoutGroup : ById {
 };
 
 struct CreateRewardAddress : ForCustomer {
+  static constexpr std::string_view body_envelope = "address";
   RECORD(CreateRewardAddress);
   FIELD(Ledger, ledger, "the ledger of the address");
   FIELD(Label, address,
         "the address to monitor, valid on the ledger; mixed-case hex needs a correct EIP-55 "
-        "checksum");
+        "checksum",
+        LedgerAddress);
   FIELD(std::optional<Name>, name, "name for people, at most 256 characters");
   FIELD(std::optional<GroupId>, payout_group_id,
         "the payout group to attribute it to, on the same ledger");
@@ -109,6 +117,7 @@ struct CreateRewardAddress : ForCustomer {
 };
 
 struct UpdateRewardAddress : ById {
+  static constexpr std::string_view body_envelope = "address";
   RECORD(UpdateRewardAddress);
   FIELDS_OF(ById);
   FIELD(std::optional<Name>, name, "name for people, at most 256 characters");

@@ -1,12 +1,11 @@
-// The canonical text of a request, which is the same for all equivalent requests. Idempotency keys
-// and page cursors compare it.
+// The canonical text of a complete request, which is the same for all requests with the same
+// meaning. Idempotency keys and page cursors compare it.
 #pragma once
 
 #include <algorithm>
 
 #include "json/writer.hpp"
 #include "model/ledger_address.hpp"
-#include "model/principal.hpp"
 #include "model/requests.hpp"
 
 namespace comptroller::service {
@@ -34,29 +33,23 @@ void canonicalise(std::optional<T>& value) {
 // unchanged; the operation rejects it later.
 template <Record Request>
 void canonicalise_addresses(Request& request) {
-  if constexpr (requires { request.ledger; }) {
-    const auto convert = [&](auto& address) {
-      if constexpr (is_optional<decltype(request.ledger)>) {
+  for_each_field<Request>([&]<class F>() {
+    if constexpr (requires { F::is_ledger_address; }) {
+      auto& address = request.*F::member;
+      if constexpr (is_optional<typename F::Type>) {
         const Ledger ledger = request.ledger.value_or(Ledger::ethereum);
         if (address) address->value = sought_address(ledger, address->value);
       } else {
         address.value = canonical_address(request.ledger, address.value).value_or(address.value);
       }
-    };
-    if constexpr (requires { request.address; }) convert(request.address);
-    if constexpr (requires { request.claimer_address; }) convert(request.claimer_address);
-  }
+    }
+  });
 }
 
 template <Record Request>
-std::string canonical_text(Request request, const Principal& principal) {
+std::string canonical_text(Request request) {
   for_each_field<Request>([&]<class F>() { canonicalise(request.*F::member); });
   canonicalise_addresses(request);
-  if constexpr (std::derived_from<Request, OfCustomer>) {
-    if (!request.customer_id && principal.customer) request.customer_id = Id{*principal.customer};
-  } else if constexpr (std::same_as<Request, DeleteControl>) {
-    if (!request.control_id) request.control_id = std::exchange(request.id, std::nullopt);
-  }
   return json::to_text(request);
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -33,7 +34,9 @@ struct FieldDescription {
   FIELD(Flag, is_operators);                        // shown to the operator only
   FIELD(Flag, is_deprecated);
   FIELD(std::optional<std::string_view>, alias_of);
-  FIELD(std::string_view, doc);
+  FIELD(std::optional<std::string>, default_of_all, "", Named<"default">);
+  FIELD(std::optional<std::string>, operator_default);  // clients may not set the member
+  FIELD(std::string, doc);
 };
 
 struct RecordDescription {
@@ -67,6 +70,17 @@ Flag flag(bool is_true) {
 // Arrays are required in answers and optional in requests.
 enum class Use : std::uint8_t { answer, request };
 
+template <class T>
+std::string text_of(const T& value) {
+  if constexpr (std::same_as<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (ClosedSet<T>) {
+    return std::string(enum_text(value));
+  } else {
+    return std::to_string(view_of(value));
+  }
+}
+
 template <class F, Use use>
 FieldDescription describe_field() {
   using T = bare<typename F::Type>;
@@ -84,6 +98,14 @@ FieldDescription describe_field() {
   field.is_deprecated = flag(requires { F::is_deprecated; });
   if constexpr (requires { F::alias_of; }) field.alias_of = F::alias_of;
   field.doc = F::doc;
+  if constexpr (requires { F::default_value; }) {
+    const std::string text = text_of(T{F::default_value});
+    Principal client;
+    client.customer = "client";
+    const bool is_of_all = F::template default_for<T>(client).has_value();
+    (is_of_all ? field.default_of_all : field.operator_default) = text;
+    field.doc += "; default " + text;
+  }
   return field;
 }
 

@@ -5,11 +5,11 @@
 #include "service/authorisation.hpp"
 #include "service/canonical.hpp"
 #include "service/ingestion.hpp"
-#include "service/scans.hpp"
-#include "store/claims.hpp"
+#include "service/service.hpp"
 #include "store/client_lookups.hpp"
 #include "store/customers.hpp"
 #include "store/identities.hpp"
+#include "store/lists.hpp"
 #include "store/orchestrations.hpp"
 #include "store/payout_groups.hpp"
 #include "store/reward_addresses.hpp"
@@ -59,51 +59,26 @@ std::optional<std::string> shown_customer(const Principal& principal, const Requ
   }
 }
 
-// The rows of a list of R, for its pages and scans. Balances are as of `now` unless the request
-// names another time.
-template <Record R, Record Request>
+// The rows of a list, for its pages and scans.
+template <Record Request>
 store::Listing listing_of(db::Connection& connection, Request request,
-                          const std::optional<std::string>& customer, Timestamp now,
-                          Purpose purpose) {
+                          const std::optional<std::string>& customer, const store::ListUse& use) {
   canonicalise_addresses(request);
   store::Ownership ownership;
   if constexpr (std::derived_from<Request, OfCustomer>) {
     ownership = store::ownership(connection, customer);
   }
-  if constexpr (std::same_as<R, Control>) {
-    return store::controls_listing(connection, request, std::move(ownership));
-  } else if constexpr (std::same_as<R, Claim>) {
-    return store::claims_listing(connection, request, std::move(ownership));
-  } else if constexpr (std::same_as<R, RewardAddress>) {
-    std::optional<Timestamp> balance_at;
-    if (purpose == Purpose::analysis && request.include_balance.value_or(false)) {
-      balance_at = request.balance_timestamp.value_or(now);
-    }
-    return store::reward_addresses_listing(connection, request, balance_at, std::move(ownership));
-  } else {
-    auto listing = store::make_listing<R>(connection, request, std::move(ownership));
-    if (std::same_as<R, StoredIdentity> && purpose == Purpose::reload) {
-      listing.filter({"implied <> 1", {}});  // Provenance::implied
-    }
-    return listing;
-  }
+  return store::listing_for(connection, request, std::move(ownership), use);
 }
 
-// Identifies the list that a cursor belongs to: operation, customer, filters with their defaults,
-// and order.
+// Identifies the list that a cursor belongs to: operation, customer, filters and order.
 template <Record Request>
 std::string describe_list(const Context& context, Request filters) {
   filters.limit.reset();
   filters.page_cursor.reset();
-  if (!filters.order) filters.order = Order::descending;
-  if constexpr (std::same_as<Request, ListControls>) {
-    if (!filters.include_deleted) filters.include_deleted = false;
-  } else if constexpr (std::same_as<Request, ListRewardAddresses>) {
-    if (!filters.include_balance) filters.include_balance = false;
-  }
   std::string list(context.operation);
   list += '\n' + context.principal.customer.value_or("") + '\n';
-  list += canonical_text(std::move(filters), context.principal);
+  list += canonical_text(std::move(filters));
   return list;
 }
 
@@ -111,17 +86,17 @@ std::string describe_list(const Context& context, Request filters) {
 inline constexpr std::size_t usual_item_bytes = 800;
 
 // Answers a page. `append(answer, rows)` appends its rows as the member "items".
-template <Record R, Record Request, class AppendItems>
+template <Record Request, class AppendItems>
 std::string answer_page(Context& context, const Request& request, const AppendItems& append) {
   const std::string list = describe_list(context, request);
-  const std::int64_t limit = request.limit.value_or(PageLimit{}).value;
-  store::PageQuery page{request.order.value_or(Order::descending), std::nullopt, limit};
+  const std::int64_t limit = request.limit->value;
+  store::PageQuery page{*request.order, std::nullopt, limit};
   if (request.page_cursor) {
     page.position = open_cursor(context.secret, list, request.page_cursor->value);
   }
   const store::Listing listing =
-      listing_of<R>(context.connection, request, shown_customer(context.principal, request),
-                    context.now, Purpose::analysis);
+      listing_of(context.connection, request, shown_customer(context.principal, request),
+                 {.now = context.now});
   store::PageRows rows = listing.run(page);
   std::string answer;
   answer.reserve(static_cast<std::size_t>(limit) * usual_item_bytes);
@@ -139,13 +114,13 @@ R get(Context& context, const ById& request) {
   return require<R>(context, request.id.value).record;
 }
 
-template <Record R, Record Request>
+template <Record Request, class R = typename Request::Listed>
 PageOf<R> list(Context& context, const Request& request) {
   const auto append = [&](std::string& answer, store::PageRows& rows) {
     store::append_items<R>(answer, rows, context.connection.symbols(),
                            audience_of(context.principal));
   };
-  return {answer_page<R>(context, request, append)};
+  return {answer_page(context, request, append)};
 }
 
 // Stores one record with the rules of a load.

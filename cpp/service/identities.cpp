@@ -56,7 +56,7 @@ PageOf<Identity> list_identities(Context& context, const ListIdentities& request
     }
     answer += ']';
   };
-  return {answer_page<StoredIdentity>(context, request, append)};
+  return {answer_page(context, request, append)};
 }
 
 Identity update_identity(Context& context, const UpdateIdentity& request) {
@@ -125,11 +125,8 @@ Control create_control(Context& context, const CreateControl& request) {
 }
 
 Control delete_control(Context& context, const DeleteControl& request) {
-  if (request.control_id && request.id && *request.control_id != *request.id) {
-    throw Error::invalid("control_id", "differs from id; name the control once");
-  }
-  if (!request.control_id && !request.id) throw Error::invalid("control_id", "is required");
-  const Id& id = request.control_id ? *request.control_id : *request.id;
+  if (!request.control_id) throw Error::invalid("control_id", "is required");
+  const Id& id = *request.control_id;
   const auto stored = require<Control>(context, id.value);
   if (request.identity_id && *request.identity_id != stored.record.identity_id) {
     throw not_found("control of identity " + request.identity_id->value + ":", id.value);
@@ -176,7 +173,7 @@ std::vector<Operation> identity_operations() {
            {"permits", "Returns whether the active controls permit an action.",
             "GET /{id}/permits"}),
       read(controls, &get<Control>, {"get", "Returns one control, active or deleted."}),
-      read(controls, &list<Control, ListControls>,
+      read(controls, &list<ListControls>,
            {"list", "Lists controls, by default only active controls."}),
       write<body>(
           controls_of_all, &create_control,

@@ -8,6 +8,7 @@
 
 #include "json/reader.hpp"
 #include "model/type_name.hpp"
+#include "service/completion.hpp"
 #include "service/handlers.hpp"
 #include "service/operations.hpp"
 #include "store/operator_indexes.hpp"
@@ -38,12 +39,11 @@ void merge_agreeing(const Request& query, Request& request) {
   });
 }
 
-// The member of a body that may contain the request, as {"address": {...}} (specification 4.4).
 template <Record Request>
-inline constexpr std::string_view envelope_of =
-    std::same_as<Request, CreateRewardAddress> || std::same_as<Request, UpdateRewardAddress>
-        ? "address"
-        : "";
+constexpr std::string_view envelope_of() {
+  if constexpr (requires { Request::body_envelope; }) return Request::body_envelope;
+  return {};
+}
 
 inline json::Reader& reader_of_thread() {
   thread_local json::Reader reader;
@@ -52,7 +52,7 @@ inline json::Reader& reader_of_thread() {
 
 template <Record Request>
 void read_body(const Call& call, json::ReadOptions options, Request& request) {
-  options.envelope = envelope_of<Request>;
+  options.envelope = envelope_of<Request>();
   reader_of_thread().read(call.body.empty() ? "{}" : std::string_view(call.body), request, options);
 }
 
@@ -99,7 +99,8 @@ template <RequestSource source, class Answer, Record Request>
 PreparedCall prepare(Handler<Answer, Request> handler, const Operation& operation,
                      const Principal& principal, const Call& call) {
   auto request = read_request<Request, source>(call);
-  std::string canonical = call.idempotency_key ? canonical_text(request, principal) : "";
+  complete(request, principal);
+  std::string canonical = call.idempotency_key ? canonical_text(request) : "";
   return {std::move(canonical),
           [handler, request = std::move(request), &operation](
               Service& service, const Principal& caller, db::Connection& connection) {
@@ -211,7 +212,7 @@ Operation make_row(const Endpoints& resource, std::string_view scope,
   for (const std::string& prefix : prefixes) {
     operation.paths.push_back(prefix + resource.path + std::string(row.route));
   }
-  if constexpr (has_body(source)) operation.body_envelope = envelope_of<Request>;
+  if constexpr (has_body(source)) operation.body_envelope = envelope_of<Request>();
   if constexpr (is_page) {
     operation.answer = type_name<typename Answer::Item>();
     operation.is_short_page = &is_short_page<Request>;

@@ -31,8 +31,7 @@ std::vector<Operation> orchestration_operations() {
                                  "orchestration:read_orchestration", ""};
   return {
       read(orchestrations, &get<Orchestration>, {"get", "Returns one orchestration."}),
-      read(orchestrations, &list<Orchestration, ListOrchestrations>,
-           {"list", "Lists orchestrations."}),
+      read(orchestrations, &list<ListOrchestrations>, {"list", "Lists orchestrations."}),
       operator_only<RequestSource::body>(
           orchestrations, &put<Orchestration>,
           {.name = "put",

@@ -116,7 +116,7 @@ std::vector<Operation> reward_operations() {
                          ""};
   return {
       read(payout_groups, &get<PayoutGroup>, {"get", "Returns one payout group."}),
-      read(payout_groups, &list<PayoutGroup, ListPayoutGroups>, {"list", "Lists payout groups."}),
+      read(payout_groups, &list<ListPayoutGroups>, {"list", "Lists payout groups."}),
       write<body>(
           payout_groups, &create_payout_group,
           {"create", "Creates a payout group with status UNREGISTERED and balance 0.", "POST"}),
@@ -129,8 +129,7 @@ std::vector<Operation> reward_operations() {
            "POST /{id}/observe"}),
       read(reward_addresses, &get<RewardAddress>,
            {"get", "Returns one reward address, without its balance."}),
-      read(reward_addresses, &list<RewardAddress, ListRewardAddresses>,
-           {"list", "Lists reward addresses."}),
+      read(reward_addresses, &list<ListRewardAddresses>, {"list", "Lists reward addresses."}),
       write<body>(
           reward_addresses, &create_reward_address,
           {.name = "create",
@@ -152,8 +151,7 @@ std::vector<Operation> reward_operations() {
       operator_only<id_and_body>(
           reward_addresses, &observe_reward_address,
           {"observe", "Records the observed status of a reward address.", "POST /{id}/observe"}),
-      read(balances, &list<Balance, ListBalances>,
-           {"list", "Lists recorded balances in order of time."}),
+      read(balances, &list<ListBalances>, {"list", "Lists recorded balances in order of time."}),
       operator_only<body>(
           balances, &record_balance,
           {.name = "record",
@@ -162,7 +160,7 @@ std::vector<Operation> reward_operations() {
            .errors = {{not_found, "the reward address does not exist"},
                       {already_exists, "another balance is recorded for that time"}}}),
       read(claims, &get<Claim>, {"get", "Returns one claim."}),
-      read(claims, &list<Claim, ListClaims>, {"list", "Lists reward claims."}),
+      read(claims, &list<ListClaims>, {"list", "Lists reward claims."}),
       operator_only<body>(
           claims, &put<Claim>,
           {.name = "put",

@@ -1,5 +1,6 @@
 #include "service/scans.hpp"
 
+#include "service/completion.hpp"
 #include "service/handlers.hpp"
 #include "service/operations.hpp"
 #include "store/tables.hpp"
@@ -10,13 +11,14 @@ namespace {
 
 // The filters of a list: its parameters without those that page it.
 template <Record Request>
-Request read_filters(std::span<const Parameter> parameters) {
+Request read_filters(std::span<const Parameter> parameters, const Principal& principal) {
   std::vector<std::string_view> filters;
   std::ranges::copy_if(field_names<Request>, std::back_inserter(filters), [](auto name) {
     return std::ranges::find(field_names<Paging>, name) == field_names<Paging>.end();
   });
   Request request{};
   read_parameters<Request>(parameters, request, filters);
+  complete(request, principal);
   return request;
 }
 
@@ -28,11 +30,12 @@ Scan scan(Service& service, const Principal& principal, std::string_view kind,
   Scan scan{{}, audience_of(principal)};
   const auto prepare = [&]<Record R, Record Request>() {
     require_scope(principal, find_operation(std::string(R::table) + ".list")->scope, false);
-    const Timestamp now = service.environment().now();  // for all connections of the scan
-    const auto request = read_filters<Request>(parameters);
+    // The same for all connections of the scan.
+    const store::ListUse use{service.environment().now(), purpose};
+    const auto request = read_filters<Request>(parameters, principal);
     const std::optional<std::string> customer = shown_customer(principal, request);
     scan.listing = [=](db::Connection& connection) {
-      return listing_of<R>(connection, request, customer, now, purpose);
+      return listing_of(connection, request, customer, use);
     };
   };
   store::visit_table(kind, [&]<Record R>() {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "service/service.hpp"
-#include "store/listing.hpp"
+#include "store/lists.hpp"
 
 namespace comptroller::service {
 
@@ -16,10 +16,7 @@ struct Scan {
   Audience audience;
 };
 
-// An analysis reads the rows of a list. A reload exports rows from which a load makes an equal
-// store. It omits the balances of addresses, which are a kind of their own, and implied identities,
-// which the load of their controls creates again.
-enum class Purpose : std::uint8_t { analysis, reload };
+using store::Purpose;
 
 // `kind` is a name such as "reward_addresses"; `parameters` are the filters of its list. Throws
 // invalid_request, insufficient_scope, customer_not_accessible.

@@ -6,7 +6,9 @@
 
 namespace comptroller::store {
 
-Listing claims_listing(db::Connection& connection, ListClaims request, Ownership ownership) {
+Listing listing_for(db::Connection& connection, const ListClaims& given, Ownership ownership,
+                    const ListUse& /*use*/) {
+  ListClaims request = given;
   std::optional<Label> changing;  // the jurisdiction, while groups of the customers are changing
   if (request.jurisdiction && has_jurisdiction_changes(connection, ownership)) {
     changing = std::exchange(request.jurisdiction, std::nullopt);

@@ -2,12 +2,10 @@
 #pragma once
 
 #include "model/requests.hpp"
-#include "store/listing.hpp"
+#include "store/lists.hpp"
 #include "store/records.hpp"
 
 namespace comptroller::store {
-
-Listing claims_listing(db::Connection& connection, ListClaims request, Ownership ownership);
 
 struct NewClaim {
   const Claim* claim = nullptr;

@@ -4,10 +4,19 @@
 
 namespace comptroller::store {
 
-Listing controls_listing(db::Connection& connection, const ListControls& request,
-                         Ownership ownership) {
+Listing listing_for(db::Connection& connection, const ListIdentities& request, Ownership ownership,
+                    const ListUse& use) {
+  auto listing = make_listing<StoredIdentity>(connection, request, std::move(ownership));
+  if (use.purpose == Purpose::reload) {
+    listing.filter({"implied <> ?", {code_of(Provenance::implied)}});
+  }
+  return listing;
+}
+
+Listing listing_for(db::Connection& connection, const ListControls& request, Ownership ownership,
+                    const ListUse& /*use*/) {
   auto listing = make_listing<Control>(connection, request, std::move(ownership));
-  if (!request.active_at && !request.include_deleted.value_or(false)) {
+  if (!request.active_at && !*request.include_deleted) {
     listing.add({Selectivity::condition,
                  {{&ListControls::by_time, ListControls::is_active, {Value::of(1)}}}});
   }

@@ -3,13 +3,10 @@
 
 #include "model/requests.hpp"
 #include "store/controls.hpp"
-#include "store/listing.hpp"
+#include "store/lists.hpp"
 #include "store/records.hpp"
 
 namespace comptroller::store {
-
-Listing controls_listing(db::Connection& connection, const ListControls& request,
-                         Ownership ownership);
 
 // How the store learned of an identity. The values are stored.
 enum class Provenance : std::uint8_t {

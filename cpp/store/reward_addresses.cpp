@@ -2,12 +2,12 @@
 
 namespace comptroller::store {
 
-Listing reward_addresses_listing(db::Connection& connection, const ListRewardAddresses& request,
-                                 std::optional<Timestamp> balance_at, Ownership ownership) {
+Listing listing_for(db::Connection& connection, const ListRewardAddresses& request,
+                    Ownership ownership, const ListUse& use) {
   auto listing = make_listing<RewardAddress>(connection, request, std::move(ownership));
-  if (balance_at) {
+  if (use.purpose == Purpose::analysis && *request.include_balance) {
     listing.select(select_list<RewardAddress>(balance_as_of));
-    listing.bind_column(Value::of(balance_at->microseconds));
+    listing.bind_column(Value::of(request.balance_timestamp.value_or(use.now).microseconds));
   }
   return listing;
 }

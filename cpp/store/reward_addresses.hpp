@@ -2,7 +2,7 @@
 #pragma once
 
 #include "model/requests.hpp"
-#include "store/listing.hpp"
+#include "store/lists.hpp"
 #include "store/records.hpp"
 
 namespace comptroller::store {
@@ -11,11 +11,6 @@ namespace comptroller::store {
 inline constexpr std::string_view balance_as_of =
     "COALESCE((SELECT b.balance FROM balances AS b"
     " WHERE b.address_id = reward_addresses.id AND b.at <= ? ORDER BY b.at DESC LIMIT 1), '0')";
-
-// The address in the request must be in its stored form. The listing shows each address's balance
-// as of `balance_at`, if it is set.
-Listing reward_addresses_listing(db::Connection& connection, const ListRewardAddresses& request,
-                                 std::optional<Timestamp> balance_at, Ownership ownership);
 
 // Returns the record of an address, in canonical form, on a ledger; its customer can be any.
 std::optional<Stored<RewardAddress>> find_address(db::Connection& connection, Ledger ledger,

@@ -155,7 +155,7 @@ class Controls(Resource):
                 FROZEN or DORMANT).
             reason_code: coded reason in upper case, such as CUSTOMER_REQUEST.
             reason: reason in prose, at most 1024 characters.
-            is_overridable: whether a client may delete it; default false; operator only.
+            is_overridable: whether a client may delete it; operator only; default false.
             idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:

@@ -187,8 +187,7 @@ class Identities(Resource):
 
         Args:
             id: identifies the record.
-            customer_id: the customer it belongs to; default: the client's own, `default` for
-                the operator.
+            customer_id: the customer it belongs to; default of a new identity: `default`.
             ref_id: reference id given by the client.
             metadata: replaces the stored metadata; at most 50 keys.
             user_disabled: true creates a client's SELL_ONLY control, false deletes it;
@@ -225,7 +224,7 @@ class Identities(Resource):
         Args:
             id: identifies the record.
             action: the action to check (BUY, SELL, DEPOSIT or WITHDRAW).
-            at: the time to check; default now.
+            at: checks the controls in force at this time; default: the active controls.
 
         Raises:
             InvalidRequest: an argument is not valid.

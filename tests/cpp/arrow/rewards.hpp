@@ -62,8 +62,8 @@ inline void add_claims(const Database& database, std::int64_t count) {
 inline RowSource claims_of(const Database& database, const ListClaims& request = {}) {
   return {database,
           [request](db::Connection& connection) {
-            return store::claims_listing(connection, request,
-                                         store::ownership(connection, std::nullopt));
+            return store::listing_for(connection, request,
+                                      store::ownership(connection, std::nullopt), {});
           },
           [] {}};
 }

@@ -241,8 +241,8 @@ TEST_CASE("an address shows its balance as of the listing's time if it is reques
     return source_of(database, [instant](db::Connection& connection) {
       ListRewardAddresses request;
       request.ledger = Ledger::solana;
-      return store::reward_addresses_listing(connection, request, Timestamp{instant},
-                                             everyone(connection));
+      request.include_balance = true;
+      return store::listing_for(connection, request, everyone(connection), {Timestamp{instant}});
     });
   };
   const auto shown = [&](std::vector<std::string> columns, std::int64_t instant) {
@@ -320,7 +320,7 @@ TEST_CASE("an identity shows the values derived from its active controls") {
             source_of(database, [](db::Connection& connection) {
               ListControls request;
               request.include_deleted = true;
-              return store::controls_listing(connection, request, everyone(connection));
+              return store::listing_for(connection, request, everyone(connection), {});
             }))) == Rows{"{active, SELL_ONLY, true, null}", "{lifted, FROZEN, true, 9}"});
 }
 

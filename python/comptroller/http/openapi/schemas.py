@@ -6,7 +6,7 @@ it has a second schema, ``...Input``, which permits none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -71,7 +71,6 @@ SCALARS: dict[str, Schema] = {
         "format": "int32",
         "minimum": 1,
         "maximum": 1000,
-        "default": 100,
     },
     "Metadata": {
         "type": "object",
@@ -109,6 +108,9 @@ _EXAMPLES = {
     "tx_hash": "0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b",
 }
 
+# How the text of a default becomes a value, by type; the others are texts.
+_DEFAULTS: dict[str, Callable[[str], object]] = {"boolean": "true".__eq__, "integer": int}
+
 
 class Field(NamedTuple):
     """The core's description of a member of a record or request."""
@@ -121,6 +123,7 @@ class Field(NamedTuple):
     is_deprecated: bool
     is_completed: bool  # optional in a body, although every record has it
     may_be_negative: bool
+    default: str | None
 
     @property
     def is_array(self) -> bool:
@@ -138,10 +141,12 @@ def fields(name: str) -> Iterator[Field]:
             lengths = (0, None)
         elif "min_length" in details:
             lengths = (details["min_length"], details["max_length"])
-        flags = ("is_deprecated", "is_completed", "may_be_negative")
         yield Field(
             *(member, details["type"], details["required"], lengths, details["doc"]),
-            *(details.get(flag, False) for flag in flags),
+            is_deprecated=details.get("is_deprecated", False),
+            is_completed=details.get("is_completed", False),
+            may_be_negative=details.get("may_be_negative", False),
+            default=details.get("default"),
         )
 
 
@@ -178,6 +183,8 @@ def _member(field: Field, *, is_input: bool) -> Schema:
     schema["description"] = field.doc
     if field.is_deprecated:
         schema["deprecated"] = True
+    if field.default is not None:
+        schema["default"] = _DEFAULTS.get(field.type, str)(field.default)
     if field.name in _EXAMPLES and not field.is_array:
         schema["examples"] = [_EXAMPLES[field.name]]
     return schema
