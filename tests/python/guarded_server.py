@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import socket
 import subprocess
@@ -12,16 +13,27 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PROGRAM = """
-import sys, comptroller
+import json, sys, comptroller
 from comptroller.http import EveryoneIsOperator, app, server
+from comptroller.http.authority import local_authority
+from comptroller.http.lane import Lane
+from comptroller.http.log import Log
 
-with comptroller.open(sys.argv[1]) as svc, server.listen("127.0.0.1", 0) as bound:
+path, within_s, has_lane, tls = json.loads(sys.argv[1])
+with comptroller.open(path) as svc, server.listen("127.0.0.1", 0) as bound:
+    if has_lane:
+        authority = local_authority(path, issuer="http://127.0.0.1")
+        served = app(svc, authenticator=authority.authenticator, resources=authority.resources)
+        lane = Lane(served, authority.authenticator, Log())
+    else:
+        served, lane = app(svc, authenticator=EveryoneIsOperator(on_loopback=False)), None
     server.serve(
-        app(svc, authenticator=EveryoneIsOperator(on_loopback=False)),
+        served,
         bound,
-        receive_within_s=float(sys.argv[2]),
-        tls_cert=sys.argv[3] if len(sys.argv) > 3 else None,
-        tls_key=sys.argv[4] if len(sys.argv) > 4 else None,
+        lane=lane,
+        receive_within_s=within_s,
+        tls_cert=tls[0] if tls else None,
+        tls_key=tls[1] if tls else None,
         started=lambda: print(bound.getsockname()[1], flush=True),
     )
 print("ended", flush=True)
@@ -37,6 +49,7 @@ class Running:
         assert process.stdout
         self.process = process
         self.port = int(process.stdout.readline())
+        self.uses_tls = False
 
     def has_logged(self, text: str) -> bool:
         """Waits until the server has logged a text."""
@@ -86,9 +99,13 @@ def rest(connected: socket.socket) -> bytes:
 
 
 @contextmanager
-def running(path: Path, receive_within_s: float, *certificate: Path) -> Iterator[Running]:
+def running(
+    path: Path, receive_within_s: float, *certificate: Path, has_lane: bool = False
+) -> Iterator[Running]:
+    """Runs a server of which everyone is the operator; with a lane, one that needs tokens."""
+    given = json.dumps([str(path), receive_within_s, has_lane, [*map(str, certificate)]])
     with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(path), str(receive_within_s), *map(str, certificate)],
+        [sys.executable, "-c", PROGRAM, given],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
@@ -29,11 +30,20 @@ from comptroller.http.log import Log
 
 CANARY = "canary-7f3a"
 SOON_S = 30
+SCOPE = {"type": "http", "method": "GET", "path": "/healthz", "query_string": b"", "headers": []}
 ROUTE = "/v2/identity/identities/{id}"
 
 
 def logged(stream: io.BytesIO) -> list[dict[str, Any]]:
     return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+async def receive() -> dict[str, Any]:
+    return {"type": "http.request"}
+
+
+async def send(_message: Any) -> None:
+    """Takes a part of the response."""
 
 
 @contextmanager
@@ -42,6 +52,24 @@ def asked(service: comptroller.Service, stream: io.BytesIO) -> Iterator[Asked]:
     with Asked(app(service, authenticator=EveryoneIsOperator(), observers=(log,))) as ask:
         yield ask
     log.flush(SOON_S)
+
+
+def test_the_lines_of_an_iteration_are_written_together(operator: comptroller.Service) -> None:
+    stream = io.BytesIO()
+    log = Log(stream)
+    application = app(operator, authenticator=EveryoneIsOperator(), observers=(log,))
+
+    async def answer_two() -> bytes:
+        for _ in range(2):
+            await application(SCOPE, receive, send)
+        log.flush(SOON_S)
+        early = stream.getvalue()
+        await asyncio.sleep(0)
+        log.flush(SOON_S)
+        return early
+
+    assert asyncio.run(answer_two()) == b""
+    assert [line["route"] for line in logged(stream)] == ["/healthz", "/healthz"]
 
 
 def test_a_request_is_a_line(operator: comptroller.Service) -> None:
@@ -109,6 +137,15 @@ def test_no_text_of_a_request_is_in_the_log(operator: comptroller.Service) -> No
         ask("POST", "/v2/identity/controls", content=CANARY, headers=headers)
     assert len(logged(stream)) == 4
     assert CANARY not in stream.getvalue().decode()
+
+
+def test_the_line_of_a_request_without_a_token_is_short(operator: comptroller.Service) -> None:
+    stream = io.BytesIO()
+    longest = "/".join(["/v2/identity/identities", "x" * 12_000, "permits"])
+    with asked(operator, stream) as ask:
+        ask("GET", longest, headers={"X-Request-Id": "r" * 128, "X-Other": "x" * 3000})
+        ask("GET", longest, headers={"X-Request-Id": "r" * 129})
+    assert max(map(len, stream.getvalue().splitlines())) < 1024
 
 
 def test_a_server_error_has_the_level_error(operator: comptroller.Service) -> None:

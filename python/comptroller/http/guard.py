@@ -16,6 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from comptroller.errors import make
 from comptroller.http import problems
 from comptroller.http.exchange import BEGAN, OUTCOME, PIECEWISE, STOPPING
+from comptroller.http.outgoing import Outgoing
 from comptroller.routes import METHOD_OVERRIDE
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ LARGEST_HEAD = 16 << 10  # bytes of the request line and all headers, or of trai
 MAX_HEADERS = 64
 MAX_CONNECTIONS = 1000
 
-_MAX_GATHERED = 64 << 10  # bytes
-_MAX_BUFFERED = 16 << 10  # bytes received after a request that the lane has not answered yet
+_MAX_BUFFERED = 16 << 10  # bytes received after a request that is not answered yet
+_HEAD_END = b"\r\n\r\n"
 _LONG = (
     f"the head of the request is too long; at most {LARGEST_HEAD:,} bytes and {MAX_HEADERS} fields;"
     f" send long filters as a form, by POST with {METHOD_OVERRIDE}: GET"
@@ -52,8 +53,9 @@ UNDOCUMENTED: dict[str, frozenset[str]] = {
     ),
     "callbacks": frozenset(
         {"on_message_begin", "on_header", "on_headers_complete", "on_body", "on_message_complete"}
+        | {"on_response_complete"}
     ),
-    "cycle": frozenset({"response_started", "response_complete"}),
+    "cycle": frozenset({"response_started", "response_complete", "keep_alive"}),
     "flow": frozenset({"read_paused", "pause_reading", "resume_reading"}),
 }
 
@@ -65,88 +67,6 @@ class GuardedServer(Server):
     def capture_signals(self) -> Iterator[None]:
         """Does nothing; uvicorn would raise the captured signals again after it has stopped."""
         yield
-
-
-class Outgoing:
-    """A transport that sends all writes of one loop iteration in one system call.
-
-    It closes the connection if the client reads nothing of a response for too long.
-    """
-
-    def __init__(
-        self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, taken_within_s: float
-    ) -> None:
-        self._transport = transport
-        self._loop = loop
-        self._taken_within_s = taken_within_s
-        self._gathered: list[bytes] = []
-        self._gathered_bytes = 0
-        self._sent_bytes = 0
-        self._taken_bytes = 0
-        self._deadline: asyncio.TimerHandle | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def is_closing(self) -> bool:
-        """Whether the transport is closed or closing."""
-        return self._transport.is_closing()
-
-    def write(self, data: bytes) -> None:
-        """Queues data for the end of this loop iteration."""
-        if not self._gathered:
-            self._loop.call_soon(self.flush)
-        self._gathered.append(data)
-        self._gathered_bytes += len(data)
-        if self._gathered_bytes > _MAX_GATHERED:
-            self.flush()
-
-    def flush(self) -> None:
-        """Sends the queued data."""
-        if not self._gathered:
-            return
-        if not self._transport.is_closing():
-            self._transport.writelines(self._gathered)
-            self._sent_bytes += self._gathered_bytes
-            self._expect_reader()
-        self._gathered = []
-        self._gathered_bytes = 0
-
-    def write_now(self, data: bytes) -> None:
-        """Sends data without waiting for the end of the loop iteration."""
-        self.flush()
-        self._transport.write(data)
-        self._sent_bytes += len(data)
-        self._expect_reader()
-
-    def is_drained(self) -> bool:
-        """Whether all written data was passed to the system."""
-        return not self._gathered and self._transport.get_write_buffer_size() == 0
-
-    def close(self) -> None:
-        """Sends the queued data, and closes the connection."""
-        self.flush()
-        self._transport.close()
-
-    def forget(self) -> None:
-        """Cancels the deadline, after the connection was closed."""
-        if self._deadline is not None:
-            self._deadline.cancel()
-
-    def _expect_reader(self) -> None:
-        waiting = self._transport.get_write_buffer_size()
-        if waiting and self._deadline is None:
-            self._taken_bytes = self._sent_bytes - waiting
-            self._deadline = self._loop.call_later(self._taken_within_s, self._check_reader)
-
-    def _check_reader(self) -> None:
-        self._deadline = None
-        waiting = self._transport.get_write_buffer_size()
-        if waiting and self._sent_bytes - waiting == self._taken_bytes:
-            _log.warning("a connection was closed: the client did not read the response")
-            self._transport.abort()
-        else:
-            self._expect_reader()
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -172,7 +92,8 @@ class GuardedProtocol(HttpToolsProtocol):
         self._deadline = inf  # of the request that is being received
         self._idle_until = inf  # the keep-alive deadline after an answer of the lane
         self._is_answer_awaited = False  # from the lane
-        self._buffered = b""  # data received while an answer of the lane is awaited
+        self._buffered = bytearray()  # data received while a request is answered
+        self._keeps_alive = False  # whether the request permits another one after it
         self._outcome: Outcome | None = None  # of the request in `receive_again`
         self._began = 0.0  # when that request was first received
         self._is_stopping = False
@@ -198,17 +119,47 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Receives a piece of a request, from the lane's buffer or for the parser."""
-        if self._lane is not None:
-            if self._is_answer_awaited:
-                return self._buffer(data)
-            # uvloop also passes decrypted data on when it runs callbacks.
-            may_share = self.scheme == "http"
-            if self._is_free() and self._lane.take(self, data, may_share_snapshot=may_share):
-                return None
-        return self._receive(data)
+        """Receives data; requests are answered one at a time, so that only bytes wait."""
+        if not (self._buffered or self._is_answer_awaited) and self._offer(data):
+            return
+        if self.transport.is_closing():
+            self.transport.discard(data)
+        elif self._is_answering():
+            self._buffer(data)
+        else:
+            self._receive(data)
+
+    def _offer(self, data: bytes) -> bool:
+        """Offers data to the lane; returns whether it answers."""
+        if self._lane is None or not self._is_free():
+            return False
+        # uvloop also passes decrypted data on when it runs callbacks.
+        return self._lane.take(self, data, may_share_snapshot=self.scheme == "http")
 
     def _receive(self, data: bytes) -> None:
+        """Parses data up to the end of the next request head, and the rest later or in turn."""
+        end = data.find(_HEAD_END) + len(_HEAD_END)
+        if end in (len(data), len(_HEAD_END) - 1):
+            self._parse(data)
+        else:
+            self._buffered += data
+            self._receive_buffered()
+
+    def _receive_buffered(self) -> None:
+        """Parses the buffered data until a complete request must be answered."""
+        buffered = self._buffered
+        while buffered and not self._is_answering() and not self.transport.is_closing():
+            found = buffered.find(_HEAD_END)
+            end = len(buffered) if found < 0 else found + len(_HEAD_END)
+            piece = bytes(buffered[:end])
+            del buffered[: self._parse(piece)]
+        if self.transport.is_closing():
+            buffered.clear()
+        elif len(buffered) > _MAX_BUFFERED:
+            self.flow.pause_reading()
+
+    def _parse(self, data: bytes) -> int:
+        """Parses data, at most one request head; returns the number of parsed bytes."""
         self._bytes_beside_body += len(data)
         # With PIECEWISE each piece has its own deadline, until the request is answered.
         if not self._is_in_head and PIECEWISE in self.scope and not self.cycle.response_complete:
@@ -218,6 +169,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._reject_head()
         elif self._deadline == inf and self._is_idle():
             self._expect()  # after empty lines, which do not start a request
+        return len(data)
 
     def _is_free(self) -> bool:
         is_between = not self._is_message_begun and self._bytes_beside_body == 0
@@ -227,6 +179,7 @@ class GuardedProtocol(HttpToolsProtocol):
         """Starts the deadline of a request, unless it started with the connection."""
         super().on_message_begin()
         self._is_message_begun = True
+        self.transport.is_receiving = not self._is_stopping
         self._field_bytes = 0
         if self._deadline == inf:
             self._expect()
@@ -250,6 +203,8 @@ class GuardedProtocol(HttpToolsProtocol):
             self._reject(400)
         else:
             super().on_headers_complete()
+            # A response that starts before the end of the body announces that it is the last.
+            self._keeps_alive, self.cycle.keep_alive = self.cycle.keep_alive, False
             if self._outcome is not None:
                 scope = cast("dict[str, Any]", self.scope)
                 scope[OUTCOME], scope[BEGAN] = self._outcome, self._began
@@ -267,8 +222,22 @@ class GuardedProtocol(HttpToolsProtocol):
         self._is_in_head = True
         self._is_message_begun = False
         self._bytes_beside_body = 0
+        self.transport.is_receiving = False
         if not self.transport.is_closing():
+            if not self.cycle.response_started:
+                self.cycle.keep_alive = self._keeps_alive and not self._is_stopping
             super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Continues with the next request of the connection."""
+        super().on_response_complete()
+        self._receive_buffered()
+
+    def _is_answering(self) -> bool:
+        """Whether a complete request is not answered yet."""
+        if self._is_answer_awaited:
+            return True
+        return self._is_in_head and self.cycle is not None and not self.cycle.response_complete
 
     def _is_idle(self) -> bool:
         is_answered = self.cycle is None or self.cycle.response_complete
@@ -316,16 +285,20 @@ class GuardedProtocol(HttpToolsProtocol):
     def _continue(self) -> None:
         if self._is_stopping:
             self.shutdown()
-        if self._buffered:
-            buffered, self._buffered = self._buffered, b""
+        if self._buffered and not self._is_answering() and not self.transport.is_closing():
+            buffered = bytes(self._buffered)
+            self._buffered.clear()
             self.flow.resume_reading()
-            if not self.transport.is_closing():
-                self.data_received(buffered)
+            if not self._offer(buffered):
+                self._receive(buffered)
 
     def shutdown(self) -> None:
         """Closes the connection, after a pending answer of the lane."""
         self._is_stopping = True
-        if not self._is_answer_awaited:
+        self.transport.is_receiving = False
+        if self.transport.is_lingering:
+            self.transport.end()
+        elif not self._is_answer_awaited:
             super().shutdown()
 
     def _expect(self) -> None:
@@ -343,7 +316,8 @@ class GuardedProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def _overdue(self) -> None:
-        if self.flow.read_paused:  # the server delays the request, not the client
+        # The server delays the request, not the client.
+        if self.flow.read_paused or self._is_answering():
             self._expect()
         else:
             self._reject(408)
@@ -364,7 +338,10 @@ class GuardedProtocol(HttpToolsProtocol):
             is_parsed = self.url != b"" and not self._is_answer_awaited
             is_head = is_parsed and self.parser.get_method() == b"HEAD"
             self.transport.write(_refusal(status, reason, detail, is_head=is_head))
-        self.transport.close()
+        if status in (408, 503):
+            self.transport.end()
+        else:
+            self.transport.close()
 
 
 def _refusal(status: int, reason: str, detail: str, *, is_head: bool) -> bytes:

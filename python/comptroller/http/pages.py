@@ -61,9 +61,14 @@ async def _file(exchange: Exchange) -> None:
     name = exchange.path_parameter("name")
     if name not in _FILES:
         raise problem("not-found", "this file does not exist")
-    path = (_offapi() if _FILES[name] else _STATIC) / name
-    data = await asyncio.to_thread(path.read_bytes)
-    await exchange.answer(200, _MEDIA[path.suffix], data, [_CACHED])
+    data = await asyncio.to_thread(_content, name)
+    await exchange.answer(200, _MEDIA[Path(name).suffix], data, [_CACHED])
+
+
+@cache
+def _content(name: str) -> bytes:
+    """Returns a file, which is in memory only once, however many clients read it slowly."""
+    return ((_offapi() if _FILES[name] else _STATIC) / name).read_bytes()
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import resource
 import signal
 import socket
 import ssl
@@ -19,8 +20,9 @@ import uvloop
 from comptroller.errors import Unusable, unusable
 from comptroller.http.app import App
 from comptroller.http.exchange import Receive, Scope, Send
-from comptroller.http.guard import GuardedProtocol, GuardedServer
+from comptroller.http.guard import MAX_CONNECTIONS, GuardedProtocol, GuardedServer
 from comptroller.http.lane import Lane
+from comptroller.http.tls_listener import MAX_HANDSHAKES, TlsListener
 
 _log = logging.getLogger(__name__)
 
@@ -32,19 +34,24 @@ END_WITHIN_S = 8
 
 
 _ACCEPTED_AT_ONCE = 8
+_OPEN_FILES = MAX_CONNECTIONS + MAX_HANDSHAKES + 1024
 
 
 class _Loop(uvloop.Loop):
-    """An event loop with a time limit for TLS handshake and shutdown."""
+    """An event loop with limits for TLS handshakes and shutdowns."""
 
     def __init__(self, within_s: float) -> None:
         super().__init__()
         self._within_s = within_s
+        self._handshakes: set[asyncio.Task[None]] = set()
 
     async def create_server(self, *args: Any, **named: Any) -> asyncio.AbstractServer:  # type: ignore[override]
-        if named.get("ssl"):
-            named["ssl_handshake_timeout"] = named["ssl_shutdown_timeout"] = self._within_s
-        return await super().create_server(*args, **named)
+        context, bound = named.get("ssl"), named.get("sock")
+        if context is None or bound is None:
+            return await super().create_server(*args, **named)
+        bound.listen(named["backlog"])
+        listener = TlsListener(self, args[0], bound, context, self._within_s, self._handshakes)
+        return cast("asyncio.AbstractServer", listener)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -132,6 +139,7 @@ def serve(
         if lane is not None:
             lane.forget()
 
+    _allow_files()
     server = GuardedServer(config)
     with asyncio.Runner(loop_factory=partial(_Loop, receive_within_s)) as runner:
         tasks: list[Callable[[], Coroutine[Any, Any, None]]] = []
@@ -140,6 +148,17 @@ def serve(
             lane.begin(server.server_state)
             tasks.append(lane.watch)
         runner.run(_serve(server, app, bound, started, reload_all, tasks, is_worker=is_worker))
+
+
+def _allow_files() -> None:
+    """Raises the limit of open files as far as the system permits, for connections and the store.
+
+    Otherwise connections without a token could take the descriptors that a write needs.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def require_certificate(certificate: str, key: str) -> None:

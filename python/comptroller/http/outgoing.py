@@ -1,0 +1,137 @@
+"""The sending half of a connection: gathered writes, slow readers, and the end of a connection."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+#: What the client of a request may still send after its response has ended, in bytes.
+MAX_DISCARDED = 1 << 20
+
+_MAX_GATHERED = 64 << 10  # bytes
+_log = logging.getLogger(__name__)
+
+
+class Outgoing:
+    """A transport that sends all writes of one loop iteration in one system call.
+
+    It closes the connection if the client reads nothing of a response for too long.
+
+    A connection that is closed while the client still sends a request *lingers*: it sends its end,
+    then discards what arrives, until the client closes it too, has sent MAX_DISCARDED bytes, or
+    `within_s` has passed. An immediate close would reset the connection, and the client could lose
+    the response.
+
+    Args:
+        transport: the transport of the loop.
+        loop: the event loop.
+        within_s: how long a client may read nothing, and a connection may linger, in seconds.
+    """
+
+    def __init__(
+        self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, within_s: float
+    ) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._within_s = within_s
+        self._gathered: list[bytes] = []
+        self._gathered_bytes = 0
+        self._sent_bytes = 0
+        self._taken_bytes = 0
+        self._discarded_bytes = 0
+        self._deadline: asyncio.TimerHandle | None = None
+        self._lingering: asyncio.TimerHandle | None = None
+        self.is_receiving = False  # a request whose end has not arrived; set by the protocol
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    @property
+    def is_lingering(self) -> bool:
+        """Whether the connection discards what arrives."""
+        return self._lingering is not None
+
+    def is_closing(self) -> bool:
+        """Whether the transport is closed or closing."""
+        return self._lingering is not None or self._transport.is_closing()
+
+    def write(self, data: bytes) -> None:
+        """Queues data for the end of this loop iteration."""
+        if not self._gathered:
+            self._loop.call_soon(self.flush)
+        self._gathered.append(data)
+        self._gathered_bytes += len(data)
+        if self._gathered_bytes > _MAX_GATHERED:
+            self.flush()
+
+    def flush(self) -> None:
+        """Sends the queued data."""
+        if not self._gathered:
+            return
+        if not self.is_closing():
+            self._transport.writelines(self._gathered)
+            self._sent_bytes += self._gathered_bytes
+            self._expect_reader()
+        self._gathered = []
+        self._gathered_bytes = 0
+
+    def write_now(self, data: bytes) -> None:
+        """Sends data without waiting for the end of the loop iteration."""
+        self.flush()
+        self._transport.write(data)
+        self._sent_bytes += len(data)
+        self._expect_reader()
+
+    def is_drained(self) -> bool:
+        """Whether all written data was passed to the system."""
+        return not self._gathered and self._transport.get_write_buffer_size() == 0
+
+    def close(self) -> None:
+        """Sends the queued data, and closes the connection, which may linger."""
+        self.flush()
+        if not self.is_receiving:
+            self._transport.close()
+        elif not self.is_closing():
+            self._lingering = self._loop.call_later(self._within_s, self._end_lingering)
+            if self._transport.can_write_eof():  # not over TLS
+                self._transport.write_eof()
+            self._transport.resume_reading()
+
+    def discard(self, data: bytes) -> None:
+        """Counts data that arrived on a lingering connection."""
+        self._discarded_bytes += len(data)
+        if self._discarded_bytes > MAX_DISCARDED:
+            self._end_lingering()
+
+    def _end_lingering(self) -> None:
+        if self._transport.can_write_eof():
+            self._transport.close()
+        else:  # TLS would read on until the client has confirmed the end
+            self._transport.abort()
+
+    def end(self) -> None:
+        """Closes the connection, which does not linger."""
+        self.is_receiving = False
+        self.close()
+
+    def forget(self) -> None:
+        """Cancels the deadlines, after the connection was closed."""
+        for timer in (self._deadline, self._lingering):
+            if timer is not None:
+                timer.cancel()
+
+    def _expect_reader(self) -> None:
+        waiting = self._transport.get_write_buffer_size()
+        if waiting and self._deadline is None:
+            self._taken_bytes = self._sent_bytes - waiting
+            self._deadline = self._loop.call_later(self._within_s, self._check_reader)
+
+    def _check_reader(self) -> None:
+        self._deadline = None
+        waiting = self._transport.get_write_buffer_size()
+        if waiting and self._sent_bytes - waiting == self._taken_bytes:
+            _log.warning("a connection was closed: the client did not read the response")
+            self._transport.abort()
+        else:
+            self._expect_reader()
