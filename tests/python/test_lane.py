@@ -22,6 +22,7 @@ from on_loopback import SECRET, TLS, Start, httpx2, register, start  # noqa: F40
 from serving import serving
 
 CLAIMS = "/rewards/claims"
+IDENTITIES = "/operator/identity/identities"
 _OWN = re.compile(rb"(?<=date: )[^\r]+|(?<=x-request-id: )[^\r]+|(?<=\"request_id\":\")[^\"]+")
 _MADE = re.compile(
     rb"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|2\d{3}-\d\d-\d\dT[0-9:.]+Z"
@@ -264,6 +265,57 @@ def test_pipelined_requests_are_answered_in_order(opened: Opened) -> None:
         answers = [client.read() for _ in asked]
         assert all(answer.startswith(b"HTTP/1.1 200 ") for answer in answers)
         assert [b'"first"' in answers[1], b'"second"' in answers[3]] == [True, True]
+
+
+@pytest.fixture(scope="module")
+def changed(serve: Callable[..., Opened]) -> tuple[Opened, Opened]:
+    """As `both`, for tests that write."""
+    return serve(), serve("--no-lane")
+
+
+def rest(client: Client) -> bytes:
+    """Ends the sending half of a connection; returns what arrives until the other half ends."""
+    client.socket.shutdown(socket.SHUT_WR)
+    received = b""
+    while piece := client.socket.recv(65536):
+        received += piece
+    return received
+
+
+HALF_CLOSED: list[list[tuple[str, str, bytes]]] = [
+    [("GET", CLAIMS, b"")],
+    [("GET", "/healthz", b"")],
+    [("PUT", IDENTITIES, b'{"id":"half"}')],
+    [("POST", "/operator/load/identities", b'[{"id":"half","created_at":"2026-01-01T00:00:00Z"}]')],
+    [("PUT", IDENTITIES, b'{"id":"half"}'), ("GET", "/v2/identity/identities/half", b"")] * 20,
+]
+
+
+@pytest.mark.parametrize("requests", HALF_CLOSED, ids=["list", "alive", "write", "load", "many"])
+@pytest.mark.parametrize("partial", [b"", b"PUT /operator/iden", b"GET / HTTP/1.1\r\nHost: a\r\n"])
+def test_complete_requests_of_a_half_closed_connection_are_answered(
+    changed: tuple[Opened, Opened], requests: list[tuple[str, str, bytes]], partial: bytes
+) -> None:
+    for opened in changed:
+        client = opened()
+        client.socket.sendall(b"".join(client.request(*each) for each in requests) + partial)
+        received = rest(client)
+        assert received.count(b"HTTP/1.1 200 OK") == received.count(b"HTTP/1.1 ") == len(requests)
+        if b'"half"' in requests[0][2]:
+            assert b"200 OK" in opened().ask("GET", "/v2/identity/identities/half")
+
+
+def test_a_half_closed_connection_is_closed_after_the_response(
+    changed: tuple[Opened, Opened],
+) -> None:
+    for opened in changed:
+        client = opened()
+        client.ask("GET", CLAIMS)
+        assert rest(client) == b""
+        client = opened()
+        client.socket.sendall(client.request("PUT", IDENTITIES, b'{"id":"never"}')[:-1])
+        assert rest(client) == b""
+        assert b" 404 " in opened().ask("GET", "/v2/identity/identities/never")
 
 
 def test_a_field_that_looks_like_a_request_is_not_one(opened: Opened) -> None:

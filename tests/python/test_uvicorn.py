@@ -21,7 +21,7 @@ from uvicorn.server import ServerState
 GUARD = Path(guard.__file__)
 LIST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 # The callbacks of asyncio protocols, which uvicorn's protocol inherits.
-OF_ASYNCIO = {"connection_made", "connection_lost", "data_received", "__init__"}
+OF_ASYNCIO = {"connection_made", "connection_lost", "data_received", "eof_received", "__init__"}
 
 
 async def _answer(_scope: Any, _receive: Any, send: Any) -> None:

@@ -97,6 +97,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._outcome: Outcome | None = None  # of the request in `receive_again`
         self._began = 0.0  # when that request was first received
         self._is_stopping = False
+        self._has_ended = False  # the client sends no more
         self._is_message_begun = False
         self._is_in_head = True
         self._bytes_beside_body = 0
@@ -232,6 +233,17 @@ class GuardedProtocol(HttpToolsProtocol):
         """Continues with the next request of the connection."""
         super().on_response_complete()
         self._receive_buffered()
+        self._close_if_ended()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Keeps a connection open until its complete requests are answered; not over TLS."""
+        self._has_ended = True
+        self.transport.flush()  # a response that is complete
+        return self._is_answering() and self.scheme == "http"
+
+    def _close_if_ended(self) -> None:
+        if self._has_ended and not self._is_answering():
+            self.transport.end()
 
     def _is_answering(self) -> bool:
         """Whether a complete request is not answered yet."""
@@ -291,6 +303,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self.flow.resume_reading()
             if not self._offer(buffered):
                 self._receive(buffered)
+        self._close_if_ended()
 
     def shutdown(self) -> None:
         """Closes the connection, after a pending answer of the lane."""
