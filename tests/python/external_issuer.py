@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -84,13 +85,22 @@ class Guest:
     def __init__(self, service: comptroller.Service, source: str, **how: Any) -> None:
         self.clock = Clock()
         terms = {"issuer": ISSUER, "audience": AUDIENCE, **how}
-        authority = external_authority(jwks=source, clock=self.clock, **terms)
+        self.monotonic = Clock(0)
+        self.clock.beside.append(self.monotonic)
+        authority = external_authority(
+            jwks=source, clock=self.clock, monotonic=self.monotonic, **terms
+        )
         assert authority.resources == {}
         self.application = app(service, authenticator=authority.authenticator)
 
     def token(self, key: Any, algorithm: str = "Ed25519", **claims: Any) -> str:
+        payload = self.claims() | claims
+        return self.raw_token(key, payload, {"alg": algorithm, "typ": "at+jwt"})
+
+    def claims(self) -> dict[str, Any]:
+        """Returns the claims of a valid token."""
         now = int(self.clock())
-        payload = {
+        return {
             "iss": ISSUER,
             "aud": [AUDIENCE],
             "sub": "someone",
@@ -99,11 +109,17 @@ class Guest:
             "exp": now + 100_000,
             "customer": "acme",
             "scope": "openid rewards:read_claims operator:read",
-            **claims,
         }
-        header = {"alg": algorithm, "typ": "at+jwt", "kid": key.kid}
+
+    @staticmethod
+    def raw_token(
+        key: Any, payload: dict[str, Any], header: dict[str, str], null: tuple[str, ...] = ()
+    ) -> str:
+        """Returns a token with only these claims, without those that are None, and null ones."""
         taken = {name: value for name, value in payload.items() if value is not None}
-        return jwt.encode(header, taken, key, algorithms=[algorithm])
+        taken |= dict.fromkeys(null)
+        with warnings.catch_warnings(action="ignore"):  # EdDSA is deprecated
+            return jwt.encode({**header, "kid": key.kid}, taken, key, algorithms=[header["alg"]])
 
     async def send(self, token: str, path: str = LIST) -> Any:
         transport = httpx2.ASGITransport(app=self.application)

@@ -67,6 +67,17 @@ def test_an_unknown_key_triggers_a_refresh_with_a_limit(guest: Guest, place: Pla
     assert len(place.requests) == 3
 
 
+def test_keys_are_fetched_after_the_wall_clock_was_set_back(guest: Guest, place: Place) -> None:
+    old, new = a_key(), a_key(kid="k2")
+    place.publish(old)
+    assert guest.show(guest.token(old)).status_code == 200
+    guest.clock.now -= 3600
+    place.publish(new)
+    guest.monotonic.go(30)
+    assert guest.show(guest.token(new)).status_code == 200
+    assert guest.show(guest.token(old)).status_code == 401
+
+
 def test_a_verified_token_ends_with_its_key(guest: Guest, place: Place) -> None:
     old, new = a_key(), a_key(kid="k2")
     place.publish(old)

@@ -28,16 +28,19 @@ _T = TypeVar("_T")
 
 
 class Clock:
-    """A clock that only moves when a test advances it."""
+    """A clock that only moves when a test advances it, and the clocks beside it."""
 
     def __init__(self, now: float = 1_800_000_000) -> None:
         self.now = now
+        self.beside: list[Clock] = []
 
     def __call__(self) -> float:
         return self.now
 
     def go(self, seconds: float) -> None:
         self.now += seconds
+        for clock in self.beside:
+            clock.go(seconds)
 
 
 class Known(NamedTuple):
@@ -70,7 +73,11 @@ class Served:
     def __init__(self, store: Path, service: comptroller.Service, **how: Any) -> None:
         self.store = store
         self.clock = Clock()
-        self.authority = local_authority(str(store), issuer=ISSUER, clock=self.clock, **how)
+        self.monotonic = Clock()
+        self.clock.beside.append(self.monotonic)
+        self.authority = local_authority(
+            str(store), issuer=ISSUER, clock=self.clock, monotonic=self.monotonic, **how
+        )
         self.application = app(
             service,
             authenticator=self.authority.authenticator,

@@ -31,7 +31,9 @@ _AUTH = {
     "jwks": "tokens of another issuer",
     "off": "none",
 }
-_EXTERNAL_ISSUER_OPTIONS = ("jwks", "algorithm", "customer_claim", "operator_claim")
+_EXTERNAL_ISSUER_OPTIONS = (
+    *("jwks", "algorithm", "token_type", "customer_claim", "operator_claim", "scope_claim"),
+)
 #: The options that each value of --auth does not accept.
 _IGNORED = {
     "local": _EXTERNAL_ISSUER_OPTIONS,
@@ -77,7 +79,15 @@ _MAX_WORKERS = 256
 @click.option(
     "--algorithm",
     multiple=True,
-    help="Accepted signature algorithm; repeatable. Default: Ed25519, ES256, RS256, PS256.",
+    help="Accepted signature algorithm; repeatable. Default: Ed25519 (also named EdDSA), ES256, "
+    "RS256, PS256.",
+)
+@click.option(
+    "--token-type",
+    type=click.Choice(["at+jwt", "any"]),
+    default="at+jwt",
+    show_default=True,
+    help="Accepted `typ` in the header of tokens: at+jwt (RFC 9068), or any.",
 )
 @click.option(
     "--customer-claim",
@@ -90,6 +100,10 @@ _MAX_WORKERS = 256
     default="operator",
     show_default=True,
     help="Token claim that is true for an operator.",
+)
+@click.option(
+    "--scope-claim",
+    help="Token claim that holds the scopes, as text or list. Default: scope, else scp.",
 )
 @click.option(
     "--leeway",
@@ -379,6 +393,8 @@ def _authority(path: str, address: str, options: dict[str, Any]) -> Authority:
         jwks=options["jwks"],
         customer_claim=options["customer_claim"],
         operator_claim=options["operator_claim"],
+        scope_claim=options["scope_claim"],
+        token_type=options["token_type"],
         rate=options["rate"],
         leeway_s=options["leeway"],
         algorithms=options["algorithm"] or authority.EXTERNAL_ALGORITHMS,

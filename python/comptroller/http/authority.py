@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -28,6 +28,8 @@ METADATA_PATH = "/.well-known/oauth-authorization-server"
 
 #: The default signature algorithms of another issuer.
 EXTERNAL_ALGORITHMS = ("Ed25519", "ES256", "RS256", "PS256")
+# The name of RFC 9864, and that of RFC 8037.
+_ED25519 = frozenset({"Ed25519", "EdDSA"})
 _JSON = b"application/json"
 
 
@@ -53,6 +55,7 @@ def local_authority(
     rate: float | None = None,
     leeway_s: float = 10,
     clock: Callable[[], float] = time.time,
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> Authority:
     """Issues tokens to the clients of a store, and accepts only these tokens.
 
@@ -62,7 +65,8 @@ def local_authority(
         audience: the audience of the tokens; by default the issuer.
         rate: the limit of requests per second for each client; by default none.
         leeway_s: the tolerated difference of clocks in seconds.
-        clock: returns seconds since 1970.
+        clock: returns seconds since 1970; only for the times in tokens and files.
+        monotonic: returns seconds that never go back, for ages and rates.
 
     Raises:
         Unusable: the file of keys or clients cannot be used. A missing key file is created.
@@ -71,8 +75,8 @@ def local_authority(
     _require_url(issuer)
     key_file = keys.file_of(store)
     keys.open_or_make(key_file)
-    watched_keys = Watched(key_file, keys.read, clock)
-    watched_clients: Watched[Clients] = Watched(clients.file_of(store), clients.read, clock)
+    watched_keys = Watched(key_file, keys.read, monotonic)
+    watched_clients: Watched[Clients] = Watched(clients.file_of(store), clients.read, monotonic)
     terms = Terms(issuer, audience or issuer, frozenset({ALGORITHM}), leeway_s)
     trust = _Local(watched_keys, watched_clients, clock)
     endpoint = TokenEndpoint(issuer, terms.audience, watched_keys, watched_clients, clock)
@@ -89,7 +93,7 @@ def local_authority(
         watched_clients.reload()
 
     return Authority(
-        Bearer(Verifier(terms, trust, clock), _rate(rate, clock)),
+        Bearer(Verifier(terms, trust, clock), _rate(rate, monotonic)),
         {
             TOKEN_PATH: {"POST": endpoint.answer},
             METADATA_PATH: {"GET": show_metadata},
@@ -107,9 +111,12 @@ def external_authority(
     algorithms: Iterable[str] = EXTERNAL_ALGORITHMS,
     customer_claim: str = "customer",
     operator_claim: str = "operator",
+    scope_claim: str | None = None,
+    token_type: Literal["at+jwt", "any"] = "at+jwt",
     rate: float | None = None,
     leeway_s: float = 10,
     clock: Callable[[], float] = time.time,
+    monotonic: Callable[[], float] = time.monotonic,
 ) -> Authority:
     """Accepts the tokens of another issuer; has no resources.
 
@@ -119,10 +126,13 @@ def external_authority(
         issuer: the claim `iss` of the tokens.
         audience: the claim `aud` of the tokens, or one of its values.
         jwks: the URL or the file of the issuer's public keys.
-        algorithms: the accepted signature algorithms.
+        algorithms: the accepted signature algorithms; `EdDSA` and `Ed25519` are the same.
         customer_claim: the claim that names the customer of a client.
         operator_claim: the claim that is true in tokens of the operator.
-        rate: as for `local_authority`, as are `leeway_s` and `clock`.
+        scope_claim: the claim with the scopes, a text or a list; by default `scope`, else `scp`.
+        token_type: `at+jwt` accepts only tokens with this `typ` in their header (RFC 9068); `any`
+            accepts tokens with another `typ`, or none.
+        rate: as for `local_authority`, as are `leeway_s`, `clock` and `monotonic`.
 
     Raises:
         InvalidRequest: an argument is invalid.
@@ -130,10 +140,24 @@ def external_authority(
     """
     from comptroller.http.jwks import PublishedKeys
 
-    terms = Terms(issuer, audience, frozenset(algorithms), leeway_s, customer_claim, operator_claim)
-    published = PublishedKeys(jwks, clock)
+    if token_type not in ("at+jwt", "any"):
+        raise invalid("token_type", "must be at+jwt or any")
+    accepted = frozenset(algorithms)
+    if accepted & _ED25519:
+        accepted |= _ED25519
+    terms = Terms(
+        issuer,
+        audience,
+        accepted,
+        leeway_s,
+        customer_claim,
+        operator_claim,
+        scope_claim,
+        requires_type=token_type == "at+jwt",
+    )
+    published = PublishedKeys(jwks, monotonic)
     verifier = Verifier(terms, published, clock)
-    return Authority(Bearer(verifier, _rate(rate, clock)), {}, published.reload)
+    return Authority(Bearer(verifier, _rate(rate, monotonic)), {}, published.reload)
 
 
 class _Local:
@@ -162,8 +186,8 @@ class _Local:
         return client is not None and client.revoked_at is None and client.customer == customer
 
 
-def _rate(per_second: float | None, clock: Callable[[], float]) -> Rate | None:
-    return None if per_second is None else Rate(per_second, clock)
+def _rate(per_second: float | None, monotonic: Callable[[], float]) -> Rate | None:
+    return None if per_second is None else Rate(per_second, monotonic)
 
 
 def _require_url(issuer: str) -> None:

@@ -45,7 +45,7 @@ class PublishedKeys:
 
     Args:
         source: an https URL (http only on this machine) or the path of a file.
-        clock: returns seconds.
+        clock: returns seconds that never go back.
         within_s: how long a request waits for a refresh, in seconds.
 
     Raises:
@@ -174,6 +174,8 @@ def _usable(data: bytes) -> dict[str, Key]:
         try:
             if entry["kty"] == "RSA" and len(entry["n"]) < _SHORTEST_MODULUS:
                 continue
+            if entry["kty"] == "OKP":  # has one algorithm, with two names
+                entry.pop("alg", None)
             key = _KEY_TYPES[entry["kty"]].import_key(entry)
             key.check_use("sig")
             usable[entry["kid"]] = key

@@ -18,7 +18,7 @@ class Remembered(Generic[_Value]):
 
     Args:
         compute: the function.
-        clock: returns seconds.
+        clock: returns seconds that never go back.
     """
 
     def __init__(self, compute: Callable[[], _Value], clock: Callable[[], float]) -> None:
@@ -31,8 +31,7 @@ class Remembered(Generic[_Value]):
         """Returns the result, at most a second old."""
         with self._lock:
             now = self._clock()
-            # A negative age means that the clock was set back.
-            if self._cached is None or not 0 <= now - self._cached[1] < _LIFETIME_S:
+            if self._cached is None or now - self._cached[1] >= _LIFETIME_S:
                 self._cached = None
                 self._cached = self._compute(), now
             return self._cached[0]

@@ -100,7 +100,7 @@ class Watched(Generic[_Content]):
         file: the file.
         read: reads and decodes the file. The constructor raises its errors; later errors are only
             logged, because callers may be unauthenticated.
-        clock: returns seconds.
+        clock: returns seconds that never go back.
     """
 
     def __init__(
@@ -119,8 +119,7 @@ class Watched(Generic[_Content]):
 
         Raises Unavailable, without the name of the file, if the file cannot be used.
         """
-        # A negative age means that the clock was set back.
-        if not 0 <= self._clock() - self._checked_at < _CHECK_EVERY_S:
+        if self._clock() - self._checked_at >= _CHECK_EVERY_S:
             return await self.fresh()
         return self._usable()
 

@@ -20,10 +20,13 @@ Key = OKPKey | ECKey | RSAKey
 
 #: The asymmetric algorithms; HMAC and "none" are never accepted.
 ALGORITHMS = frozenset(
-    {"Ed25519", "Ed448", "ES256", "ES384", "ES512", "RS256", "RS384", "RS512"}
+    {"Ed25519", "EdDSA", "Ed448", "ES256", "ES384", "ES512", "RS256", "RS384", "RS512"}
     | {"PS256", "PS384", "PS512"}
 )
+_ED25519, _EDDSA = "Ed25519", "EdDSA"
 _TYPES = ("at+jwt", "application/at+jwt")
+# The value of the claim `typ` by which some issuers mark access tokens, unlike ID tokens.
+_BEARER = "bearer"
 _LONGEST_TOKEN = 8 << 10  # bytes
 _MAX_CACHED = 4096
 _LONGEST_LEEWAY_S = 60
@@ -42,10 +45,12 @@ class Terms(msgspec.Struct, frozen=True):
     leeway_s: float = 10
     customer_claim: str = "customer"
     operator_claim: str = "operator"
+    scope_claim: str | None = None
+    requires_type: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("issuer", "audience", "customer_claim", "operator_claim"):
-            if not getattr(self, name):
+        for name in ("issuer", "audience", "customer_claim", "operator_claim", "scope_claim"):
+            if getattr(self, name) == "":
                 raise invalid(name, "must not be empty")
         if not self.algorithms or not self.algorithms <= ALGORITHMS:
             raise invalid("algorithms", f"must be some of {', '.join(sorted(ALGORITHMS))}")
@@ -66,23 +71,31 @@ class Trust(Protocol):
         """Whether this client of a customer, or of the operator, is not revoked."""
 
 
+_Scopes = str | list[str] | None
+
+
 class Claims(msgspec.Struct, frozen=True):
-    """The claims of a token (RFC 9068 section 2.2)."""
+    """The claims of a token (RFC 9068 section 2.2), and those that issuers use in their place."""
 
     iss: str
     aud: str | list[str]
     exp: float
-    sub: str
+    sub: str | None = None
     client_id: str | None = None
+    azp: str | None = None
+    appid: str | None = None
     nbf: float | None = None
     iat: float | None = None
-    scope: str = ""
-    scp: str | list[str] = ""
+    scope: _Scopes = None
+    scp: _Scopes = None
+    typ: str | None = None
 
-    def scopes(self) -> list[str]:
-        """Returns the scopes of the claim `scope`, or of `scp`, which some issuers use."""
-        given = self.scope or self.scp
-        return given.split() if isinstance(given, str) else given
+    def client(self) -> str:
+        """Returns the id of the client; raises Rejected if there is none."""
+        client_id = self.client_id or self.azp or self.appid or self.sub
+        if not client_id:
+            raise Rejected("the token names no client")
+        return client_id
 
 
 class Verified(NamedTuple):
@@ -93,6 +106,14 @@ class Verified(NamedTuple):
     until: float
 
 
+class _Registry(jws.JWSRegistry):
+    """Algorithms of which Ed25519 also has the name EdDSA, which here never means Ed448."""
+
+    def get_alg(self, name: str) -> Any:
+        """Returns the algorithm of a name."""
+        return super().get_alg(_ED25519 if name == _EDDSA else name)
+
+
 class Verifier:
     """Verifies tokens, and caches the last 4096 verified tokens by digest until they expire."""
 
@@ -100,9 +121,8 @@ class Verifier:
         self._terms = terms
         self._trust = trust
         self._clock = clock
-        self._registry = jws.JWSRegistry(
-            algorithms=sorted(terms.algorithms), strict_check_header=False
-        )
+        names = {_ED25519 if name == _EDDSA else name for name in terms.algorithms}
+        self._registry = _Registry(algorithms=sorted(names), strict_check_header=False)
         self._verified: OrderedDict[bytes, Verified] = OrderedDict()
 
     async def mark(self) -> object:
@@ -136,7 +156,8 @@ class Verifier:
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             raise Rejected("the claims of the token are malformed") from None
         self._check_claims(claims)
-        return await self._caller(claims, members), claims.exp
+        scopes = self._scopes(claims, members)
+        return await self._caller(claims, members, scopes), claims.exp
 
     async def _payload(self, token: bytes) -> bytes:
         """Verifies the signature; returns the payload."""
@@ -164,11 +185,22 @@ class Verifier:
         algorithm, kid, type = (header.get(name) for name in ("alg", "kid", "typ"))
         if not isinstance(algorithm, str) or algorithm not in self._terms.algorithms:
             raise Rejected("the algorithm of the token is not accepted")
-        if not isinstance(type, str) or type.lower() not in _TYPES:
+        is_typed = isinstance(type, str) and type.lower() in _TYPES
+        if self._terms.requires_type and not is_typed:
             raise Rejected("the token is not of type at+jwt")
         if not isinstance(kid, str):
             raise Rejected("the token does not say which key signed it")
         return kid
+
+    def _scopes(self, claims: Claims, members: dict[str, Any]) -> list[str]:
+        """Returns the scopes of the configured claim, or of `scope`, or of `scp`."""
+        given = claims.scope or claims.scp
+        if self._terms.scope_claim is not None:
+            try:
+                given = msgspec.convert(members.get(self._terms.scope_claim), _Scopes)
+            except msgspec.ValidationError:
+                raise Rejected("the claims of the token are malformed") from None
+        return given.split() if isinstance(given, str) else given or []
 
     def _check_claims(self, claims: Claims) -> None:
         now, leeway_s = self._clock(), self._terms.leeway_s
@@ -177,22 +209,24 @@ class Verifier:
             raise Rejected("the token is of another issuer")
         if self._terms.audience not in audiences:
             raise Rejected("the token is for another audience")
+        if claims.typ is not None and claims.typ.lower() != _BEARER:
+            raise Rejected("the token is not an access token")
         if now >= claims.exp + leeway_s:
             raise Rejected("the token has expired")
         if now + leeway_s < max(claims.nbf or 0, claims.iat or 0):
             raise Rejected("the token is not valid yet")
 
-    async def _caller(self, claims: Claims, members: dict[str, Any]) -> Caller:
+    async def _caller(self, claims: Claims, members: dict[str, Any], scopes: list[str]) -> Caller:
         customer = members.get(self._terms.customer_claim)
         is_operator = members.get(self._terms.operator_claim) is True
         if is_operator == (customer is not None) or not isinstance(customer, str | None):
             raise Rejected("the token must name either a customer or the operator")
-        client_id = claims.client_id or claims.sub
+        client_id = claims.client()
         if not await self._trust.admits(client_id, customer):
             raise Rejected("the client of the token is revoked")
         try:
             known = Principal(customer, client_id).scopes
-            scopes = [scope for scope in known if scope in claims.scopes()]
-            return Caller(Principal(customer, client_id, scopes), client_id)
+            granted = [scope for scope in known if scope in scopes]
+            return Caller(Principal(customer, client_id, granted), client_id)
         except Error:
             raise Rejected("the token names an invalid client or customer") from None
