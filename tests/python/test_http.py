@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import comptroller
@@ -342,3 +343,53 @@ def test_a_mounted_application_answers_below_its_mount(operator: comptroller.Ser
 def test_only_the_operators_service_can_be_served(acme: comptroller.Service) -> None:
     with pytest.raises(comptroller.InvalidRequest, match="opened as its operator"):
         served(acme)
+
+
+@pytest.mark.parametrize("mount", ["/b\u00fc", "/b c", "/{tenant}", "/a,b/c"])
+def test_a_mount_may_need_escapes(operator: comptroller.Service, mount: str) -> None:
+    routing = pytest.importorskip("starlette.routing")
+    prefix = mount.replace("{tenant}", "t\u00e9 1")
+    with Asked(routing.Router([routing.Mount(mount, served(operator))])) as ask:
+        for path in ("/rewards/claims", "/v2/identity/identities/none%2Fsuch"):
+            expected = 200 if path == "/rewards/claims" else 404
+            answer = ask("GET", prefix + path)
+            assert answer.status_code == expected, path
+            assert b"there is nothing at this path" not in answer.content
+        assert ask("GET", prefix.replace(",", "%2C") + "/rewards/claims").status_code == 200
+        assert b"there is nothing at this path" in ask("GET", prefix + "/x" * 5000).content
+
+
+def test_a_websocket_is_refused(operator: comptroller.Service) -> None:
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {"type": "websocket", "path": "/rewards/claims", "headers": []}
+    asyncio.run(served(operator)(scope, receive, send))
+    assert sent == [{"type": "websocket.close"}]
+
+
+@pytest.mark.parametrize(
+    ("method", "override"),
+    [
+        *(("POST", "DELETE"), ("POST", "get"), ("POST", "HEAD"), ("POST", "")),
+        *(("GET", "GET"), ("PUT", "GET"), ("DELETE", "GET"), ("HEAD", "GET")),
+    ],
+)
+def test_other_overrides_of_the_method_are_refused(
+    operator: comptroller.Service, method: str, override: str
+) -> None:
+    control = {"identity_id": "alice", "type": "CLOSED", "reason_code": "X"}
+    operator.identities.put(id="alice")
+    with Asked(served(operator)) as ask:
+        headers = {"X-HTTP-Method-Override": override}
+        answer = ask(method, "/operator/identity/controls", json=control, headers=headers)
+        assert answer.status_code == 400
+        if method != "HEAD":
+            detail = answer.json()["detail"]
+            assert detail == "x-http-method-override: only GET is supported, in a POST"
+    assert not operator.controls.list().items

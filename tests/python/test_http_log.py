@@ -27,6 +27,7 @@ pytest.importorskip("httpx2")
 from asgi_client import Asked
 from comptroller.http import EveryoneIsOperator, app
 from comptroller.http.log import Log
+from serving import serving
 
 CANARY = "canary-7f3a"
 SOON_S = 30
@@ -146,6 +147,15 @@ def test_the_line_of_a_request_without_a_token_is_short(operator: comptroller.Se
         ask("GET", longest, headers={"X-Request-Id": "r" * 128, "X-Other": "x" * 3000})
         ask("GET", longest, headers={"X-Request-Id": "r" * 129})
     assert max(map(len, stream.getvalue().splitlines())) < 1024
+
+
+def test_a_refused_upgrade_is_one_line(tmp_path: Path) -> None:
+    with serving("--auth", "off", cwd=tmp_path) as server:
+        upgrade = {"Connection": "Upgrade", "Upgrade": "websocket"}
+        assert server.get("/healthz", headers=upgrade).status_code == 200
+        _, _, log = server.end()
+    events = [json.loads(line)["event"] for line in log.splitlines() if line.startswith("{")]
+    assert [event for event in events if "server" not in event] == ["request"]
 
 
 def test_a_server_error_has_the_level_error(operator: comptroller.Service) -> None:

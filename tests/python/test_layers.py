@@ -55,6 +55,7 @@ EXTRAS = {
     "pyspark": {"analysis"},
     "sqlglot": {"analysis"},
     "uvicorn": {"http"},
+    "httptools": {"http"},
     "uvloop": {"http"},
     "vl_convert": {"analysis"},
 }

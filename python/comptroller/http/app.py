@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import partial
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from prometheus_client.registry import Collector
 
@@ -135,6 +135,9 @@ class App:
         """Serves one request."""
         if scope["type"] == "lifespan":
             return await self._lifespan(receive, send)
+        if scope["type"] == "websocket":
+            await receive()
+            return await send({"type": "websocket.close"})  # servers answer with 403
         if scope["type"] != "http":
             raise RuntimeError(f"{scope['type']} is not supported")
         began = scope.get(BEGAN) or time.perf_counter()
@@ -256,7 +259,15 @@ def _path(scope: Scope) -> str:
     """Returns the path below the mount, still percent-encoded, so that an id may have a slash."""
     raw_path = scope.get("raw_path") or quote(scope["path"]).encode()
     path: str = raw_path.decode("ascii", "replace").partition("?")[0]
-    return path.removeprefix(scope.get("root_path", ""))
+    root: str = scope.get("root_path", "")
+    longest = 9 * len(root)  # each byte of UTF-8 may be escaped
+    end = len(root)
+    while 0 < end <= longest:  # `root` is decoded, and can be escaped in several ways
+        if unquote(path[:end]) == root:
+            return path[end:]
+        end = path.find("/", end + 1) if end < len(path) else 0
+        end = len(path) if end < 0 else end
+    return path
 
 
 async def _refuse(exchange: Exchange, error: Error, headers: Headers = ()) -> None:

@@ -97,8 +97,10 @@ class Exchange:
         return client[0] if client else None
 
     def check(self) -> None:
-        """Raises InvalidRequest for a repeated header that may appear only once."""
+        """Raises InvalidRequest for an override that is not supported, or a repeated header."""
         headers = self.scope["headers"]
+        if _OVERRIDE in self.headers and not self.is_form:
+            raise invalid(METHOD_OVERRIDE, "only GET is supported, in a POST")
         if len(self.headers) == len(headers):
             return
         names = [name for name, _ in headers if name in _SINGLE]

@@ -10,6 +10,7 @@ from math import inf
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, cast
 
+import httptools
 from uvicorn import Server
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -38,6 +39,7 @@ _REASONS = {
     408: ("Request Timeout", "the request did not arrive in time"),
     414: ("URI Too Long", _LONG),
     431: ("Request Header Fields Too Large", _LONG),
+    501: ("Not Implemented", "Transfer-Encoding must be chunked; send other codings not at all"),
     503: ("Service Unavailable", STOPPING),
 }
 _log = logging.getLogger(__name__)
@@ -165,12 +167,19 @@ class GuardedProtocol(HttpToolsProtocol):
         # With PIECEWISE each piece has its own deadline, until the request is answered.
         if not self._is_in_head and PIECEWISE in self.scope and not self.cycle.response_complete:
             self._expect()
-        super().data_received(data)
+        parsed = len(data)
+        self._unset_keepalive_if_required()
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:  # which is ignored (RFC 9110 section 7.8)
+            parsed = upgrade.args[0] or parsed
+        except httptools.HttpParserError as error:
+            self._reject(400, _malformed(error))
         if self._bytes_beside_body > LARGEST_HEAD:
             self._reject_head()
         elif self._deadline == inf and self._is_idle():
             self._expect()  # after empty lines, which do not start a request
-        return len(data)
+        return parsed
 
     def _is_free(self) -> bool:
         is_between = not self._is_message_begun and self._bytes_beside_body == 0
@@ -202,6 +211,8 @@ class GuardedProtocol(HttpToolsProtocol):
             self._reject_head()
         elif hosts > 1 or (hosts == 0 and self.parser.get_http_version() != "1.0"):
             self._reject(400)
+        elif not self._is_coding_known():
+            self._reject(501)
         else:
             super().on_headers_complete()
             # A response that starts before the end of the body announces that it is the last.
@@ -210,6 +221,12 @@ class GuardedProtocol(HttpToolsProtocol):
                 scope = cast("dict[str, Any]", self.scope)
                 scope[OUTCOME], scope[BEGAN] = self._outcome, self._began
                 self._outcome = None
+
+    def _is_coding_known(self) -> bool:
+        """Whether the body has no coding but chunked (RFC 9112 section 6.1)."""
+        codings = [value.lower() for name, value in self.headers if name == b"transfer-encoding"]
+        # llhttp refuses a body whose last coding is another one.
+        return codings in ([], [b"chunked"]) or not codings[-1].endswith(b"chunked")
 
     def on_body(self, body: bytes) -> None:
         """Passes a piece of the body on, unless the head was rejected."""
@@ -338,12 +355,13 @@ class GuardedProtocol(HttpToolsProtocol):
     def _reject_head(self) -> None:
         self._reject(414 if len(self.url) > self._field_bytes else 431)
 
-    def _reject(self, status: int) -> None:
+    def _reject(self, status: int, why: str = "") -> None:
         self._expect_nothing()
         if self.transport.is_closing():
             return
         reason, detail = _REASONS[status]
-        _log.warning("a request was refused: %d %s", status, reason)
+        detail = why or detail
+        _log.warning("a request was refused: %d %s: %s", status, reason, detail)
         cycle = self.cycle
         is_pending = cycle is not None and not cycle.response_complete
         # The error must not be written into or instead of another response.
@@ -355,6 +373,11 @@ class GuardedProtocol(HttpToolsProtocol):
             self.transport.end()
         else:
             self.transport.close()
+
+
+def _malformed(error: httptools.HttpParserError) -> str:
+    is_ours = isinstance(error, httptools.HttpParserCallbackError)
+    return f"malformed HTTP: {'the target is not a URL' if is_ours else error}"
 
 
 def _refusal(status: int, reason: str, detail: str, *, is_head: bool) -> bytes:
