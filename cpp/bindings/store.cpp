@@ -198,9 +198,10 @@ py::capsule arrow_schema(const arrow::Table& table) {
 void bind_store(py::module_& module) {
   seal(py::class_<Principal>(module, "Principal", py::is_final())
            .def(py::init(&service::make_principal), py::arg("customer") = py::none(),
-                py::arg("client_id") = py::none(), py::arg("scopes") = py::none())
+                py::arg("client_id") = py::none(), py::arg("scopes") = py::none(),
+                py::arg("actor") = py::none())
            .def_readonly("customer", &Principal::customer)
-           .def_readonly("client_id", &Principal::client_id)
+           .def_readonly("actor", &Principal::actor)
            .def_readonly("scopes", &Principal::scopes));
 
   seal(py::class_<arrow::Table>(module, "ArrowSource", py::is_final())

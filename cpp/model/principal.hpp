@@ -8,17 +8,12 @@
 
 namespace comptroller {
 
-// The value of created_by and deleted_by for the operator; clients cannot have this id.
-inline constexpr const char* operator_name = "operator";
-
 struct Principal {
   std::optional<std::string> customer;  // nullopt: the operator
-  std::string client_id;                // the value of created_by and deleted_by for a client
+  std::string actor;                    // the value of created_by and deleted_by
   std::vector<std::string> scopes;
 
   bool is_operator() const { return !customer.has_value(); }
-  // The value of created_by and deleted_by.
-  std::string actor() const { return is_operator() ? operator_name : client_id; }
 };
 
 // The customer of records that the operator writes without a customer_id.

@@ -28,8 +28,10 @@ struct Control {
   FIELD(std::optional<Timestamp>, deleted_at, "when it was lifted; null while it is active",
         Nullable);
   FIELD(Id, identity_id, "the identity it restricts");
-  FIELD(std::optional<Label>, created_by, "id of the client that created it, or `operator`");
-  FIELD(std::optional<Label>, deleted_by, "id of the client that deleted it, or `operator`");
+  FIELD(std::optional<Label>, created_by,
+        "id of the client that created it, or a name of the operator such as `operator:desk`");
+  FIELD(std::optional<Label>, deleted_by,
+        "id of the client that deleted it, or a name of the operator such as `operator:desk`");
   FIELD(std::optional<Note>, deletion_reason, "reason for the deletion in prose");
   FIELD(std::optional<OwnerId>, customer_id,
         "the customer it belongs to; shown to the operator only");

@@ -50,7 +50,7 @@ Control make_control(std::string id, const Id& identity_id, const Principal& pri
   control.id.value = std::move(id);
   control.identity_id = identity_id;
   control.created_at = now;
-  control.created_by = Label{principal.actor()};
+  control.created_by = Label{principal.actor};
   return control;
 }
 
@@ -129,7 +129,7 @@ Control delete_control(Control control, std::optional<Note> reason, const Princi
                 "the control is not overridable: only the operator can delete it");
   }
   control.deleted_at = now;
-  control.deleted_by = Label{principal.actor()};
+  control.deleted_by = Label{principal.actor};
   control.deletion_reason = std::move(reason);
   return control;
 }
@@ -152,7 +152,7 @@ LegacyChange write_legacy_flags(const LegacyFlags& flags, const Id& identity_id,
     } else if (!*given && control != nullptr) {
       Control& deleted = change.deleted.emplace_back(*control);
       deleted.deleted_at = now;
-      deleted.deleted_by = Label{principal.actor()};
+      deleted.deleted_by = Label{principal.actor};
     }
   }
   return change;

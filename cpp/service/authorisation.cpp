@@ -7,15 +7,41 @@
 
 namespace comptroller::service {
 
+namespace {
+
+constexpr std::string_view operator_name = "operator";
+constexpr std::string_view operator_prefix = "operator:";  // before the client id of an operator
+using OperatorClientId = Text<1, Label::maximum_length - operator_prefix.size()>;
+
+std::string actor_of_client(const std::string& client_id) {
+  std::string actor = require_scalar<Label>("client_id", client_id).value;
+  if (actor == operator_name || actor.starts_with(operator_prefix)) {
+    throw Error::invalid("client_id", "is reserved for the operator; choose another id");
+  }
+  return actor;
+}
+
+std::string actor_of_operator(const std::optional<std::string>& client_id,
+                              const std::optional<std::string>& actor) {
+  if (actor) return require_scalar<Label>("actor", *actor).value;
+  if (!client_id) return std::string(operator_name);
+  return std::string(operator_prefix) +
+         require_scalar<OperatorClientId>("client_id", *client_id).value;
+}
+
+}  // namespace
+
 Principal make_principal(const std::optional<std::string>& customer,
                          const std::optional<std::string>& client_id,
-                         const std::optional<std::vector<std::string>>& scopes) {
+                         const std::optional<std::vector<std::string>>& scopes,
+                         const std::optional<std::string>& actor) {
   Principal principal;
-  if (customer) principal.customer = require_scalar<Id>("customer", *customer).value;
-  if (client_id) principal.client_id = require_scalar<Label>("client_id", *client_id).value;
-  if (!client_id && customer) principal.client_id = *principal.customer;
-  if (customer && principal.client_id == operator_name) {
-    throw Error::invalid("client_id", "is reserved for the operator; choose another id");
+  if (customer) {
+    principal.customer = require_scalar<Id>("customer", *customer).value;
+    if (actor) throw Error::invalid("actor", "is for the operator; name a client by client_id");
+    principal.actor = actor_of_client(client_id.value_or(*principal.customer));
+  } else {
+    principal.actor = actor_of_operator(client_id, actor);
   }
   std::vector<std::string_view> known;
   for (const Scope& scope : all_scopes) {

@@ -35,11 +35,14 @@ inline constexpr std::array<Scope, 12> all_scopes{{
 }};
 
 // Returns the operator if `customer` is nullopt, else a client of the customer. `scopes` defaults
-// to all scopes that the principal can have. Throws invalid_request for an invalid customer or
-// client id, and for scopes that the principal cannot have.
+// to all scopes that the principal can have. The principal's actor is for a client its id, by
+// default its customer; for the operator `actor`, else `operator:` and the client id, else
+// `operator`. Throws invalid_request for an invalid customer, client id or actor, and for scopes
+// that the principal cannot have.
 Principal make_principal(const std::optional<std::string>& customer,
                          const std::optional<std::string>& client_id,
-                         const std::optional<std::vector<std::string>>& scopes);
+                         const std::optional<std::vector<std::string>>& scopes,
+                         const std::optional<std::string>& actor = {});
 
 // Throws insufficient_scope, which names the missing scope, unless the principal has the scope. The
 // operator needs operator:read or operator:write instead. Only the operator can call an operation

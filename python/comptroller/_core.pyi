@@ -19,11 +19,13 @@ class Principal:
         customer: str | None = None,
         client_id: str | None = None,
         scopes: list[str] | None = None,
+        actor: str | None = None,
     ) -> None: ...
     @property
     def customer(self) -> str | None: ...
     @property
-    def client_id(self) -> str: ...
+    def actor(self) -> str:
+        """The value of created_by and deleted_by."""
     @property
     def scopes(self) -> list[str]: ...
 

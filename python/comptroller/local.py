@@ -93,6 +93,7 @@ def open(
     customer: str | None = None,
     scopes: Iterable[str] | None = None,
     client_id: str | None = None,
+    actor: str | None = None,
     read_only: bool = False,
 ) -> Service:
     """Opens a store file as its operator or as a client; creates the file if it is missing.
@@ -103,25 +104,41 @@ def open(
             sees all customers.
         scopes: the permissions, such as ``["rewards:read_claims"]``; by default all scopes of a
             client or of the operator.
-        client_id: the name of the client, stored as ``created_by`` of its records; for the
-            operator that is ``operator``.
+        client_id: the name of the client, stored as ``created_by`` and ``deleted_by`` of controls;
+            by default the customer.
+        actor: the person or program that acts as the operator, stored as ``created_by`` and
+            ``deleted_by`` of controls, which clients can read; 1 to 128 printable characters. By
+            default ``operator``.
         read_only: opens the store without writing or migrating it.
 
     Raises:
         Unusable: the path cannot be opened, is not a store, or is a store of a newer version.
-        InvalidRequest: a scope is unknown.
+        InvalidRequest: a scope is unknown, or an argument is invalid.
     """
     place = arguments.path("path", path)
+    if client_id is not None:
+        client_id = arguments.text("client_id", client_id)
     principal = Principal(
         None if customer is None else arguments.text("customer", customer),
-        None if client_id is None else arguments.text("client_id", client_id),
+        None if customer is None else client_id,
         None if scopes is None else _scopes(scopes),
+        None if actor is None else _actor(actor),
     )
     who = "operator" if customer is None else f"customer {customer!r}"
+    if actor is not None:
+        who += f" {actor!r}"
     mode = ", read only" if arguments.flag("read_only", read_only) else ""
     store = Store(place, read_only)
     host = LocalHost(store, principal, None if place == ":memory:" else place)
     return Service(host, f"{place!r}, {who}{mode}")
+
+
+def _actor(given: str) -> str:
+    actor = arguments.text("actor", given)
+    # People read it in reports, so its characters must be visible.
+    if not actor.isprintable():
+        raise invalid("actor", "must be 1 to 128 printable characters")
+    return actor
 
 
 def _scopes(given: Iterable[str]) -> list[str]:

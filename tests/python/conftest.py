@@ -101,6 +101,12 @@ def operator(open_as: Callable[..., comptroller.Service]) -> comptroller.Service
 
 
 @pytest.fixture
+def operator_actor() -> str:
+    """The created_by and deleted_by of the operator of the test's store."""
+    return "operator"
+
+
+@pytest.fixture
 def acme(open_as: Callable[..., comptroller.Service]) -> comptroller.Service:
     """A client of the customer acme, with every client scope."""
     return open_as(customer="acme")
@@ -193,6 +199,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     """Runs a command in a temporary directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COMPTROLLER_DB", raising=False)
+    monkeypatch.delenv("COMPTROLLER_ACTOR", raising=False)
     monkeypatch.setenv("COLUMNS", "80")
 
     def running(*words: str, given: bytes = b"") -> Ended:

@@ -121,13 +121,19 @@ class Guest:
         with warnings.catch_warnings(action="ignore"):  # EdDSA is deprecated
             return jwt.encode({**header, "kid": key.kid}, taken, key, algorithms=[header["alg"]])
 
-    async def send(self, token: str, path: str = LIST) -> Any:
+    async def send(
+        self, token: str, path: str = LIST, method: str = "GET", json: object = None
+    ) -> Any:
         transport = httpx2.ASGITransport(app=self.application)
+        headers = {"Authorization": f"Bearer {token}"}
         async with httpx2.AsyncClient(transport=transport, base_url=AUDIENCE) as client:
-            return await client.get(path, headers={"Authorization": f"Bearer {token}"})
+            return await client.request(method, path, headers=headers, json=json)
 
     def show(self, token: str, path: str = LIST) -> Any:
         return asyncio.run(self.send(token, path))
+
+    def post(self, token: str, path: str, body: object) -> Any:
+        return asyncio.run(self.send(token, path, method="POST", json=body))
 
     def show_all(self, *tokens: str) -> list[int]:
         async def together() -> list[int]:

@@ -181,9 +181,11 @@ class Tokens:
     def admit(self, **how: Any) -> str:
         scopes = how.get("scopes")
         listed = [scopes] if isinstance(scopes, str) else scopes
-        principal = Principal(how.get("customer"), how.get("client_id"), listed)
+        customer = how.get("customer")
+        client_id = how.get("client_id") or customer or "desk"
+        principal = Principal(customer, client_id, listed)
         token = f"token-{len(self._callers)}"
-        self._callers[f"Bearer {token}".encode()] = Caller(principal, principal.client_id)
+        self._callers[f"Bearer {token}".encode()] = Caller(principal, client_id)
         return token
 
     async def caller(self, exchange: Any) -> Caller:
@@ -218,3 +220,9 @@ def shared_open_as(shared_path: Path) -> Iterator[Callable[..., comptroller.Serv
     """Connects to the module's shared store instead of opening it."""
     with ExitStack() as closing:
         yield opener(shared_path, closing)
+
+
+@pytest.fixture
+def operator_actor() -> str:
+    """The created_by and deleted_by of the operator, whose client is `desk`."""
+    return "operator:desk"

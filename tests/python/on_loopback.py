@@ -150,3 +150,9 @@ def shared_open_as(shared_path: Path, start: Start) -> Iterator[Callable[..., co
     """Connects to a server of the module's shared store instead of opening it."""
     with ExitStack() as closing:
         yield opener(shared_path, start, closing)
+
+
+@pytest.fixture
+def operator_actor() -> str:
+    """The created_by and deleted_by of the operator, whose client is `desk`."""
+    return "operator:desk"

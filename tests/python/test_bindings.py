@@ -193,7 +193,7 @@ def test_a_principal_never_changes() -> None:
     for name in ("customer", "client_id", "scopes"):
         with pytest.raises(AttributeError):
             setattr(principal, name, None)
-    assert (principal.customer, principal.client_id) == ("acme", "app")
+    assert (principal.customer, principal.actor) == ("acme", "app")
     assert principal.scopes == ["rewards:read_claims"]
 
 

@@ -44,14 +44,14 @@ def test_writing_true_again_creates_nothing(operator, alice, flag):
 
 
 @each_flag
-def test_writing_false_deletes_the_control(operator, alice, flag):
+def test_writing_false_deletes_the_control(operator, operator_actor, alice, flag):
     operator.identities.update(alice, **{flag: True})
     shown = operator.identities.update(alice, **{flag: False})
     assert getattr(shown, flag) is False
     assert shown.status == "APPROVED"
     (gone,) = operator.controls.list(include_deleted=True)
     assert gone.deleted_at is not None
-    assert gone.deleted_by == "operator"
+    assert gone.deleted_by == operator_actor
 
 
 @each_flag

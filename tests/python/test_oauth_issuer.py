@@ -105,6 +105,8 @@ NOBODY = [
     {"customer": "a b"},
     {"customer": "x" * 129},
     {"client_id": "operator"},
+    {"client_id": "operator:reader"},
+    {"customer": None, "operator": True, "client_id": "x" * 120},
     {"client_id": "a\nb"},
     {"client_id": "x" * 129},
     {"client_id": None, "sub": None},

@@ -421,7 +421,8 @@ class Reports(Runner):
             event: the event (text).
             asset: the asset of the amount (text).
             amount: the amount of the claim or orchestration, or the observed balance (amount).
-            actor: the client that created or lifted the control, or ``operator`` (text).
+            actor: who created or lifted the control: the ``created_by`` or ``deleted_by``
+                (text).
             detail: the reason, the message, the transaction, the other record (text).
         """
         bounds = {"since": since, "until": until, "engine": engine}

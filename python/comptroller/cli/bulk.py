@@ -15,7 +15,7 @@ import click
 import msgspec
 
 from comptroller.cli import screen
-from comptroller.cli.screen import db_option, json_option
+from comptroller.cli.screen import actor_option, db_option, json_option
 from comptroller.values import KINDS
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ def sample(
 @click.option("--keep-going", is_flag=True, help="Store the valid lines if others are rejected.")
 @click.option("--dry-run", is_flag=True, help="Store nothing; show what a load would do.")
 @db_option
+@actor_option
 @json_option
 @click.pass_context
 def load(
@@ -110,6 +111,7 @@ def load(
     keep_going: bool,
     dry_run: bool,
     db: str,
+    actor: str | None,
     as_json: bool,
 ) -> int:
     """Load records of a KIND from FILE into the store; - is standard input.
@@ -131,12 +133,12 @@ def load(
     if file is None:
         if dry_run:
             raise click.UsageError("--dry-run is for one kind; later kinds need the earlier ones")
-        return _load_folder(_folder(kind, ctx), customer, keep_going, db, as_json)
+        return _load_folder(_folder(kind, ctx), customer, keep_going, db, actor, as_json)
     kind = Kind(KINDS).convert(kind, ctx.command.params[0], ctx)
     _require_readable(file)
     source: Any = sys.stdin.buffer if file == "-" else file
     ended_by: BaseException | None = None
-    with comptroller.open(db) as svc, screen.progress(f"loading {kind}") as advance:
+    with comptroller.open(db, actor=actor) as svc, screen.progress(f"loading {kind}") as advance:
         try:
             result = svc.load(
                 kind,
@@ -185,13 +187,18 @@ def _folder(given: str, ctx: click.Context) -> str:
 
 
 def _load_folder(
-    folder: str, customer: str | None, keep_going: bool, db: str, as_json: bool
+    folder: str,
+    customer: str | None,
+    keep_going: bool,
+    db: str,
+    actor: str | None,
+    as_json: bool,
 ) -> int:
     import comptroller
     from comptroller.bulk.loading import files_of_kinds
 
     files_of_kinds(folder)  # raises for an invalid folder before a store is created
-    with comptroller.open(db) as svc, screen.progress(f"loading {folder}") as advance:
+    with comptroller.open(db, actor=actor) as svc, screen.progress(f"loading {folder}") as advance:
         results = svc.load_all(
             folder, customer_id=customer, keep_going=keep_going, progress=advance
         )

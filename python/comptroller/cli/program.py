@@ -63,18 +63,24 @@ def _command(name: str) -> click.Command:
 )
 @click.version_option(package_name="comptroller", message="comptroller %(version)s")
 @click.option("--db", type=click.Path(), help="The store file; also accepted after the command.")
+@click.option(
+    "--actor", metavar="NAME", help="Who runs the command; also accepted after the command."
+)
 @click.pass_context
-def program(ctx: click.Context, db: str | None) -> None:
+def program(ctx: click.Context, /, **options: str | None) -> None:
     """Identity controls, orchestrations and rewards in a local SQLite file."""
     named = str(ctx.invoked_subcommand)
-    if db is not None and not _takes_db(program.get_command(ctx, named)):
-        raise click.UsageError(f"{named} has no option --db", ctx)
+    for option, value in options.items():
+        if value is not None and not _takes(option, program.get_command(ctx, named)):
+            raise click.UsageError(f"{named} has no option --{option}", ctx)
 
 
-def _takes_db(command: click.Command | None) -> bool:
-    if command is None or any(parameter.name == "db" for parameter in command.params):
+def _takes(option: str, command: click.Command | None) -> bool:
+    if command is None or any(parameter.name == option for parameter in command.params):
         return True
-    return isinstance(command, click.Group) and any(map(_takes_db, command.commands.values()))
+    return isinstance(command, click.Group) and any(
+        _takes(option, each) for each in command.commands.values()
+    )
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

@@ -29,16 +29,19 @@ if TYPE_CHECKING:
 
 
 def of_program(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return the --db given before the command, else `value`; the callback of the option --db.
+    """Return the option given before the command, else `value`; the callback of such an option.
 
     Raises UsageError if both are given and differ.
     """
-    before: str | None = ctx.find_root().params.get("db")
+    name = str(param.name)
+    before: str | None = ctx.find_root().params.get(name)
     if before is None or ctx.parent is None:
         return value
-    is_given = ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
+    is_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
     if is_given and value != before:
-        raise click.UsageError(f"--db {before} and --db {value} differ; give one of them", ctx)
+        raise click.UsageError(
+            f"--{name} {before} and --{name} {value} differ; give one of them", ctx
+        )
     return before
 
 
@@ -53,6 +56,14 @@ db_option = click.option(
     show_envvar=True,
     callback=of_program,
     help="The store file.",
+)
+actor_option = click.option(
+    "--actor",
+    metavar="NAME",
+    envvar="COMPTROLLER_ACTOR",
+    show_envvar=True,
+    callback=of_program,
+    help="Who runs the command: the created_by of controls that it creates. Default: operator.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

@@ -38,7 +38,7 @@ TEST_CASE("clients and the operator create controls within their rights") {
     CHECK(created.reason == Note{"because"});
     CHECK(created.created_at == instant);
     CHECK_FALSE(created.deleted_at.has_value());
-    CHECK(created.created_by == Label{principal.actor()});
+    CHECK(created.created_by == Label{principal.actor});
     CHECK_FALSE(created.deleted_by.has_value());
     CHECK_FALSE(created.deletion_reason.has_value());
   }
@@ -70,7 +70,7 @@ TEST_CASE("clients and the operator delete controls within their rights, and the
     CHECK(code == row.code());
     if (code.empty()) {
       CHECK(deleted.deleted_at == instant);
-      CHECK(deleted.deleted_by == Label{principal.actor()});
+      CHECK(deleted.deleted_by == Label{principal.actor});
       CHECK(deleted.deletion_reason == Note{"over"});
       deleted.deleted_at = control.deleted_at;
       CHECK(describe(deleted) == describe(control));

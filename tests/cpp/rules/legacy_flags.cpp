@@ -29,7 +29,7 @@ void check_made(const Control& control, const Principal& principal) {
   CHECK(control.identity_id == identity);
   CHECK(control.id.value.starts_with("made-"));
   CHECK(control.created_at == instant);
-  CHECK(control.created_by == Label{principal.actor()});
+  CHECK(control.created_by == Label{principal.actor});
   CHECK(is_legacy_control(control));
   CHECK(control.reason_code ==
         Word{control.set_by == SetBy::client ? "LEGACY_USER_DISABLED" : "LEGACY_ADMIN_DISABLED"});
@@ -40,7 +40,7 @@ std::vector<Control> apply(std::vector<Control> active, const LegacyChange& chan
                            const Principal& principal) {
   for (const Control& deleted : change.deleted) {
     CHECK(deleted.deleted_at == instant);
-    CHECK(deleted.deleted_by == Label{principal.actor()});
+    CHECK(deleted.deleted_by == Label{principal.actor});
     CHECK(std::erase_if(active, [&](const Control& c) { return c.id == deleted.id; }) == 1);
   }
   for (const Control& created : change.created) {

@@ -82,7 +82,7 @@ inline const Timestamp earlier_moment{instant.microseconds - 1};
 inline const Timestamp later_moment{instant.microseconds + 1};
 
 inline Principal principal_of(std::string_view principal) {
-  if (principal == "operator") return {std::nullopt, "", {}};
+  if (principal == "operator") return {std::nullopt, "operator", {}};
   return {"acme", "acme-app", {}};
 }
 

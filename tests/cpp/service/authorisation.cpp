@@ -104,23 +104,36 @@ TEST_CASE("a principal without named scopes has all scopes of its kind") {
   CHECK(make_principal("acme", {}, std::vector<std::string>{}).scopes.empty());
 }
 
-TEST_CASE("a client is named by its id, else by its customer; the operator is `operator`") {
-  CHECK(make_principal("acme", {}, {}).actor() == "acme");
-  CHECK(make_principal("acme", "app", {}).actor() == "app");
-  CHECK(make_principal({}, "console", {}).actor() == "operator");
+TEST_CASE("the actor is a client's id or customer, or names the operator") {
+  CHECK(make_principal("acme", {}, {}).actor == "acme");
+  CHECK(make_principal("acme", "app", {}).actor == "app");
+  CHECK(make_principal({}, {}, {}).actor == "operator");
+  CHECK(make_principal({}, "console", {}).actor == "operator:console");
+  CHECK(make_principal({}, {}, {}, "Ada").actor == "Ada");
+  CHECK(make_principal({}, "console", {}, "Ada").actor == "Ada");
+  CHECK(make_principal({}, std::string(119, 'x'), {}).actor.size() == 128);
 }
 
 TEST_CASE("invalid principals are refused") {
   const auto field = [](const std::optional<std::string>& customer,
                         const std::optional<std::string>& client,
-                        const std::optional<std::vector<std::string>>& scopes) {
-    const Refusal refusal = refusal_of([&] { make_principal(customer, client, scopes); });
+                        const std::optional<std::vector<std::string>>& scopes,
+                        const std::optional<std::string>& actor = {}) {
+    const Refusal refusal = refusal_of([&] { make_principal(customer, client, scopes, actor); });
     CHECK(refusal.code == "invalid-request");
     return refusal.field;
   };
   CHECK(field("a b", {}, {}) == "customer");
   CHECK(field("", {}, {}) == "customer");
   CHECK(field("acme", "", {}) == "client_id");
+  CHECK(field("acme", "operator", {}) == "client_id");
+  CHECK(field("acme", "operator:console", {}) == "client_id");
+  CHECK(field("operator", {}, {}) == "client_id");
+  CHECK(field("operator:x", {}, {}) == "client_id");
+  CHECK(field({}, std::string(120, 'x'), {}) == "client_id");
+  CHECK(field("acme", {}, {}, "Ada") == "actor");
+  CHECK(field({}, {}, {}, "") == "actor");
+  CHECK(field({}, {}, {}, std::string(129, 'x')) == "actor");
   CHECK(field("acme", {}, {{"operator:read"}}) == "scopes");
   CHECK(field({}, {}, {{"rewards:read_claims"}}) == "scopes");
   const Refusal near = refusal_of([] { make_principal("acme", {}, {{"rewards:read_claim"}}); });
