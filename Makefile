@@ -10,6 +10,7 @@
 #   make wheels     on Linux, wheels for each installed interpreter of PYTHONS, in dist
 #   make generate   the Python modules generated from the core's description and the reports
 #   make docs       the documentation as HTML, in build/docs
+#   make pictures   the pictures of the documentation, with chromium
 #   make bench      the benchmarks with their peers; benchmarks over HTTP need wrk, and counts of a list's
 #                   instructions need valgrind
 #   make coverage   an HTML report of the core's branches that the tests take
@@ -38,7 +39,7 @@ endif
 CPP_FILES := $(shell find cpp tests/cpp -name '*.cpp' -o -name '*.hpp')
 CORE_FILES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.sql')
 
-.PHONY: help demo test check lint generate docs wheels bench coverage sanitize clean
+.PHONY: help demo test check lint generate docs pictures wheels bench coverage sanitize clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -67,6 +68,9 @@ docs: .venv/package .venv/documenters
 	@echo "== documentation"
 	@$(BIN)/python -m sphinx --quiet --nitpicky --fail-on-warning --keep-going docs build/docs
 	@echo "see build/docs/index.html"
+
+pictures: .venv/package .venv/tools | test-system
+	@$(BIN)/python docs/take_pictures.py
 
 wheels: | system
 	@.ci/wheels build/wheels dist $(PYTHONS)

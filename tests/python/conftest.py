@@ -31,8 +31,9 @@ SLOW = {
     *("test_cli_endings", "test_deployment", "test_docs", "test_docs_page", "test_export_equal"),
     *("test_external_issuers", "test_foreign_pages", "test_generated_client"),
     *("test_load_ends", "test_load_progress"),
-    *("test_notebooks", "test_oauth_document", "test_other_servers", "test_query_text"),
-    *("test_report_page", "test_reports_random", "test_schemathesis", "test_server_bounds"),
+    *("test_notebooks", "test_oauth_document", "test_other_servers", "test_pictures"),
+    *("test_query_text", "test_report_page", "test_reports_random", "test_schemathesis"),
+    "test_server_bounds",
     "test_workers",
 }
 

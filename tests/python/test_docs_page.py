@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,7 +38,7 @@ def authorize(page: Any, id: str, secret: str) -> None:
     page.locator(".btn-done").first.click()
 
 
-def test_every_operation_is_shown(visit: Visit, server: Serving, tmp_path: Path) -> None:
+def test_every_operation_is_shown(visit: Visit, server: Serving) -> None:
     described = server.get("/openapi.json").json()
     expected = [
         (method.upper(), path)
@@ -58,9 +56,6 @@ def test_every_operation_is_shown(visit: Visit, server: Serving, tmp_path: Path)
     ]
     assert sorted(operations) == sorted(expected)
     assert all(block.is_visible() for block in shown)
-    picture = Path(os.environ.get("COMPTROLLER_DOCS_PAGE", tmp_path / "docs-page.png"))
-    visit.page.screenshot(path=picture)
-    assert picture.read_bytes().startswith(b"\x89PNG")
     assert visit.complaints == []
 
 
