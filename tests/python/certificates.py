@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
-def certificate(folder: Path) -> tuple[Path, Path]:
-    """Creates a self-signed certificate for this machine, and its key."""
+def certificate(folder: Path, days: int = 1) -> tuple[Path, Path]:
+    """Creates a self-signed certificate for this machine, which expires in days, and its key."""
     key = Ed25519PrivateKey.generate()
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "here")])
     made = (
@@ -26,7 +26,7 @@ def certificate(folder: Path) -> tuple[Path, Path]:
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(datetime.now(UTC) - timedelta(days=1))
-        .not_valid_after(datetime.now(UTC) + timedelta(days=1))
+        .not_valid_after(datetime.now(UTC) + timedelta(days=days))
         .add_extension(
             x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
         )

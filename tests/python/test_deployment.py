@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -153,7 +154,7 @@ def test_a_backup_restores_the_store(tmp_path: Path) -> None:
         )
         before = list(service.claims.list())
     assert not old.exists()
-    (copy,) = copies.glob("store-*.db")
+    (copy,) = copies.glob("*.db")
     for path in tmp_path.glob("store.db*"):
         path.unlink()
     shutil.copy(copy, store)
@@ -169,10 +170,62 @@ def test_prometheus_accepts_the_alerts() -> None:
     assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+# Each series, and the alerts that fire 12 hours later; `a+bxn` is a, then n steps of b an hour.
+SERIES = [
+    ("comptroller_store_free_bytes", "5e9+0x12", None),
+    ("comptroller_store_free_bytes", "9e8+0x12", "ComptrollerRunsOutOfDisk"),
+    ("comptroller_store_free_bytes", "100e9-5e9x12", "ComptrollerRunsOutOfDisk"),
+    ("comptroller_last_backup_timestamp_seconds", f"{-17 * 3600}+0x12", None),
+    ("comptroller_last_backup_timestamp_seconds", f"{-21 * 3600}+0x12", "ComptrollerBackupIsOld"),
+    ("comptroller_tls_certificate_expiry_timestamp_seconds", f"{15 * 86400}+0x12", None),
+    (
+        "comptroller_tls_certificate_expiry_timestamp_seconds",
+        f"{14 * 86400}+0x12",
+        "ComptrollerCertificateExpires",
+    ),
+    (
+        'probe_ssl_earliest_cert_expiry{job="comptroller-tls"}',
+        f"{14 * 86400}+0x12",
+        "ComptrollerCertificateExpires",
+    ),
+]
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="needs promtool")
+def test_alerts_fire_before_it_is_too_late(tmp_path: Path) -> None:
+    names = ("ComptrollerRunsOutOfDisk", "ComptrollerBackupIsOld", "ComptrollerCertificateExpires")
+    shutil.copy(FILES / "alerts.yml", tmp_path)
+    tests = [
+        {
+            "interval": "1h",
+            "input_series": [{"series": series, "values": values}],
+            "promql_expr_test": [
+                {
+                    "expr": f'count(ALERTS{{alertname="{name}",alertstate="firing"}}) or vector(0)',
+                    "eval_time": "12h",
+                    "exp_samples": [{"labels": "{}", "value": int(name == fired)}],
+                }
+                for name in names
+            ],
+        }
+        for series, values, fired in SERIES
+    ]
+    whole = {"rule_files": ["alerts.yml"], "evaluation_interval": "1h", "tests": tests}
+    (tmp_path / "tests.yml").write_text(json.dumps(whole))  # JSON is YAML
+    tested = subprocess.run(
+        ["promtool", "test", "rules", "tests.yml"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
 def test_alerts_use_existing_metrics(tmp_path: Path) -> None:
-    with serving("--empty", "--auth", "off", cwd=tmp_path) as server:
-        server.get("/rewards/claims")
-        shown = set(re.findall(r"^(\w+)", server.get("/metrics").text, re.MULTILINE))
+    cert, key = certificate(tmp_path)
+    trusted = ssl.create_default_context(cafile=str(cert))
+    words = ("--tls-cert", str(cert), "--tls-key", str(key), "--backups", str(tmp_path))
+    with serving("--empty", "--auth", "off", *words, cwd=tmp_path) as server:
+        server.get("/rewards/claims", verify=trusted)
+        page = server.get("/metrics", verify=trusted).text
+        shown = set(re.findall(r"^(\w+)", page, re.MULTILINE))
     named = set(re.findall(r"\b(?:comptroller|process)_[a-z_]+", read("alerts.yml")))
     assert named
     assert named <= shown

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
+from time import time as time_of_day
 from typing import Any
 
 import comptroller
@@ -16,6 +20,7 @@ pytest.importorskip("prometheus_client")
 import httpx2
 from asgi_client import Asked
 from comptroller.http import EveryoneIsOperator, app
+from comptroller.http.backups import Backups
 from prometheus_client.parser import text_string_to_metric_families
 
 IDENTITY = "/operator/identity/identities"
@@ -140,9 +145,42 @@ def test_the_size_of_the_store_is_that_of_its_files(ask: Asked, store_path: Any)
     assert samples["comptroller_store_bytes", "wal"] == wal.stat().st_size > 0
 
 
+def test_the_free_space_is_that_of_the_file_system_of_the_store(
+    ask: Asked, store_path: Path
+) -> None:
+    free = numbers(ask)[("comptroller_store_free_bytes",)]
+    assert 0 < free < shutil.disk_usage(store_path).total
+
+
 def test_a_store_in_memory_has_no_size() -> None:
     with comptroller.open(":memory:") as service, Asked(served(service)) as ask:
-        assert "comptroller_store_bytes" not in {key[0] for key in numbers(ask)}
+        names = {key[0] for key in numbers(ask)}
+    assert names.isdisjoint({"comptroller_store_bytes", "comptroller_store_free_bytes"})
+
+
+LAST_BACKUP = ("comptroller_last_backup_timestamp_seconds",)
+
+
+def test_the_last_backup_is_the_newest_of_its_folder(
+    operator: comptroller.Service, tmp_path: Path
+) -> None:
+    folder = tmp_path / "backups"
+    with Asked(served(operator, collectors=[Backups(folder)])) as ask:
+        assert numbers(ask)[LAST_BACKUP] == 0
+        folder.mkdir()
+        assert numbers(ask)[LAST_BACKUP] == 0
+        for name in ("a.db", "b.db", "b.db-wal", "c.db.unchecked", "notes.txt"):
+            (folder / name).touch()
+        for time, name in enumerate(("b.db", "a.db", "b.db-wal", "c.db.unchecked"), 1000):
+            os.utime(folder / name, (time, time))
+        assert numbers(ask)[LAST_BACKUP] == 1001
+        began = time_of_day() - 1  # the clock of files is coarser
+        operator.backup(folder / "d.db")
+        assert began <= numbers(ask)[LAST_BACKUP] <= time_of_day()
+
+
+def test_metrics_show_no_backups_and_no_certificate_by_default(ask: Asked) -> None:
+    assert not [name for name, *_ in numbers(ask) if "backup" in name or "certificate" in name]
 
 
 def test_each_application_has_its_own_counts(open_as: Any) -> None:

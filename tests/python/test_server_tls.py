@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import socket
 import ssl
@@ -64,6 +65,43 @@ def shown(server: Running) -> bytes | None:
     """Returns the certificate that the server presents to a new connection."""
     with server.connection() as connected, encrypted(connected) as secured:
         return secured.getpeercert(binary_form=True)
+
+
+def days_left(server: Running) -> float:
+    """Returns the days until the certificate expires, according to the metrics."""
+    with server.connection() as connected, encrypted(connected) as secured:
+        secured.sendall(b"GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
+        page = rest(secured).decode()
+    found = re.search(r"^comptroller_tls_certificate_expiry_timestamp_seconds (\S+)", page, re.M)
+    assert found
+    return (float(found[1]) - time.time()) / 86400
+
+
+def test_metrics_show_when_the_certificate_in_use_expires(tmp_path: Path) -> None:
+    files = certificate(tmp_path, days=30)
+    with running(tmp_path / "store.db", 10, *files) as server:
+        assert 29 < days_left(server) <= 30
+        certificate(tmp_path, days=90)
+        server.process.send_signal(signal.SIGHUP)
+        ends = time.monotonic() + 30
+        while days_left(server) <= 30:  # the page of metrics is up to a second old
+            assert time.monotonic() < ends
+        assert 89 < days_left(server) <= 90
+        key = files[1].read_bytes()
+        certificate(tmp_path, days=5)
+        files[1].write_bytes(key)
+        server.process.send_signal(signal.SIGHUP)
+        assert server.has_logged("the certificate was not reloaded")
+        assert 89 < days_left(server) <= 90
+
+
+def test_metrics_show_the_first_expiry_of_a_chain(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    files, issuer = certificate(tmp_path, days=30), certificate(other, days=5)
+    files[0].write_bytes(files[0].read_bytes() + issuer[0].read_bytes())
+    with running(tmp_path / "store.db", 10, *files) as server:
+        assert 4 < days_left(server) <= 5
 
 
 def test_a_renewed_certificate_is_used_after_a_signal(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 set -eu
 folder=$1
 copy=$folder/store-$(date -u +%Y%m%dT%H%M%SZ).db
-comptroller backup "$copy"
-comptroller check --db "$copy"
+comptroller backup "$copy.unchecked"
+comptroller check --db "$copy.unchecked"
+mv "$copy.unchecked" "$copy"
 find "$folder" -name 'store-*' -mtime +14 -delete

@@ -21,6 +21,8 @@ from comptroller.cli import screen
 from comptroller.cli.screen import db_option
 
 if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
+
     from comptroller.http.app import App
     from comptroller.http.authority import Authority
     from comptroller.http.lane import Lane
@@ -130,6 +132,12 @@ _MAX_WORKERS = 256
 @click.option("--tls-cert", type=click.Path(exists=True), help="TLS certificate chain (PEM).")
 @click.option("--tls-key", type=click.Path(exists=True), help="Private key of --tls-cert (PEM).")
 @click.option("--behind-proxy", is_flag=True, help="A proxy in front of this server handles TLS.")
+@click.option(
+    "--backups",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Show the time of the newest backup (*.db) in this folder at /metrics.",
+)
 @click.option("--drop-deprecated", is_flag=True, help="Omit deprecated members from responses.")
 @click.option(
     "--sunset",
@@ -352,7 +360,11 @@ def _app(
     service: comptroller.Service, authority: Authority | None, log: Log, options: dict[str, Any]
 ) -> App:
     from comptroller.http import EveryoneIsOperator, app
+    from comptroller.http.backups import Backups
 
+    collectors: list[Collector] = [log]
+    if options["backups"]:
+        collectors.append(Backups(Path(options["backups"])))
     sunset = options["sunset"]
     return app(
         service,
@@ -360,7 +372,7 @@ def _app(
         drop_deprecated=options["drop_deprecated"],
         sunset=sunset and sunset.replace(tzinfo=UTC),
         observers=(log,),
-        collectors=(log,),
+        collectors=collectors,
         resources=authority.resources if authority else None,
     )
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import math
 import os
+import shutil
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -56,6 +58,7 @@ class Metrics:
             ["kind"],
             registry=self._registry,
         )
+        self._expiry: Gauge | None = None  # without TLS
         if host.path is not None:
             self._watch(host.path)
         # Generating the text holds the GIL for milliseconds.
@@ -72,6 +75,22 @@ class Metrics:
         )
         size.labels("store").set_function(lambda: _size(path))
         size.labels("wal").set_function(lambda: _size(path + "-wal"))
+        free = Gauge(
+            "comptroller_store_free_bytes",
+            "Space on the file system of the store that its user may use.",
+            registry=self._registry,
+        )
+        free.set_function(lambda: _free(path))
+
+    def certificate_expires(self, at_s: float) -> None:
+        """Shows when the certificate chain in use expires, in seconds since 1970."""
+        if self._expiry is None:
+            self._expiry = Gauge(
+                "comptroller_tls_certificate_expiry_timestamp_seconds",
+                "Time at which the first certificate of the server's chain expires.",
+                registry=self._registry,
+            )
+        self._expiry.set(at_s)
 
     def share(self, folder: Path, number: int) -> SharedMetrics:
         """Shows the metrics of all workers from now on; see SharedMetrics."""
@@ -182,6 +201,13 @@ def _buckets(bounds: Iterable[float], counts: list[int]) -> list[tuple[str, floa
     """Returns cumulative counts by upper bound, as Prometheus expects; the last is the total."""
     names = [*(str(float(bound)) for bound in bounds), "+Inf"]
     return list(zip(names, accumulate(counts), strict=True))
+
+
+def _free(path: str) -> float:
+    try:
+        return shutil.disk_usage(Path(path).parent).free
+    except OSError:  # the folder was removed
+        return math.nan
 
 
 def _size(path: str) -> int:

@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import uvicorn
@@ -132,9 +133,12 @@ def serve(
         ssl_keyfile=tls_key,
     )
 
+    if tls_cert:
+        _show_expiry(app, tls_cert)
+
     def reload_all() -> None:
         if config.ssl is not None and tls_cert and tls_key:
-            _reload_certificate(config.ssl, tls_cert, tls_key)
+            _reload_certificate(app, config.ssl, tls_cert, tls_key)
         reload()
         if lane is not None:
             lane.forget()
@@ -173,7 +177,7 @@ def require_certificate(certificate: str, key: str) -> None:
         ) from error
 
 
-def _reload_certificate(context: ssl.SSLContext, certificate: str, key: str) -> None:
+def _reload_certificate(app: App, context: ssl.SSLContext, certificate: str, key: str) -> None:
     """Loads a new certificate for new connections; logs an error if it cannot be used."""
     try:
         # Checked first, because loading a mismatched pair would leave the context without a key.
@@ -181,6 +185,19 @@ def _reload_certificate(context: ssl.SSLContext, certificate: str, key: str) -> 
         context.load_cert_chain(certificate, key, password="")
     except (Unusable, OSError) as error:
         _log.error("the certificate was not reloaded: %s", error)
+    else:
+        _show_expiry(app, certificate)
+
+
+def _show_expiry(app: App, certificate: str) -> None:
+    """Shows at /metrics when a certificate chain expires; logs an error if it cannot be read."""
+    from cryptography import x509
+
+    try:
+        chain = x509.load_pem_x509_certificates(Path(certificate).read_bytes())
+        app.metrics.certificate_expires(min(each.not_valid_after_utc.timestamp() for each in chain))
+    except (ValueError, OSError) as error:
+        _log.error("the expiry of the certificate is not shown: %s", error)
 
 
 def on_signals(stop: Callable[[], None], reload: Callable[[], None]) -> None:
