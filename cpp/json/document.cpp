@@ -22,21 +22,37 @@ void refuse_surrogates(std::string_view text) {
   }
 }
 
-// Shortens each part of each number (integer, fraction, exponent) to two digits. Every valid JSON
+// Returns the document with each run of characters that a number can have, outside strings,
+// replaced by the result of `replace`.
+std::string replace_numbers(std::string_view document, auto replace) {
+  constexpr std::string_view starts = "-0123456789";
+  constexpr std::string_view parts = "+-.0123456789eE";
+  std::string result;
+  for (std::size_t at = 0; at < document.size();) {
+    std::size_t end = at + 1;
+    if (document[at] == '"') {
+      while (end < document.size() && document[end] != '"') end += document[end] == '\\' ? 2 : 1;
+      end = std::min(end + 1, document.size());
+    } else if (starts.find(document[at]) != std::string_view::npos) {
+      end = std::min(document.find_first_not_of(parts, at), document.size());
+      result += replace(document.substr(at, end - at));
+      at = end;
+      continue;
+    }
+    result += document.substr(at, end - at);
+    at = end;
+  }
+  return result;
+}
+
+// Shortens each part of a number (integer, fraction, exponent) to two digits. Every valid JSON
 // number is then in range, and no invalid number becomes valid.
-std::string with_short_numbers(std::string_view document) {
+std::string shorten_number(std::string_view number) {
   std::string result;
   std::size_t digits = 0;
-  bool is_in_string = false;
-  for (std::size_t position = 0; position < document.size(); ++position) {
-    const char character = document[position];
-    const bool is_digit = character >= '0' && character <= '9';
-    digits = is_digit && !is_in_string ? digits + 1 : 0;
+  for (const char character : number) {
+    digits = character >= '0' && character <= '9' ? digits + 1 : 0;
     if (digits <= 2) result += character;
-    if (character == '"') is_in_string = !is_in_string;
-    if (is_in_string && character == '\\' && ++position < document.size()) {
-      result += document[position];
-    }
   }
   return result;
 }
@@ -97,12 +113,10 @@ dom::object Parser::parse(std::string_view document, bool is_padded) {
   if (document.size() > max_document_size) {
     throw Error(Code::content_too_large, "the document is larger than 1 MiB");
   }
+  numbers_.clear();
   dom::element root;
   if (parser_.parse(document.data(), document.size(), !is_padded).get(root) != simdjson::SUCCESS) {
-    // The parser also rejects valid JSON with numbers beyond every machine type.
-    const auto failure = parser_.parse(with_short_numbers(document)).error();
-    if (failure != simdjson::SUCCESS) throw parse_failure(failure);
-    throw Error(Code::invalid_request, "a number is out of range");
+    root = parse_any_numbers(document);
   }
   // The parser validated the UTF-8 of the document, so only escapes can produce surrogates.
   if (may_be_deep(document) || document.find('\\') != std::string_view::npos) check(root);
@@ -111,6 +125,22 @@ dom::object Parser::parse(std::string_view document, bool is_padded) {
     throw Error(Code::invalid_request, "the document must be one JSON object");
   }
   return object;
+}
+
+// Parses a document that the parser refused, perhaps only for a number beyond every machine type.
+dom::element Parser::parse_any_numbers(std::string_view document) {
+  const auto failure = parser_.parse(replace_numbers(document, shorten_number)).error();
+  if (failure != simdjson::SUCCESS) throw parse_failure(failure);
+  const std::string numbered = replace_numbers(document, [&](std::string_view number) {
+    numbers_.emplace_back(number);
+    return std::to_string(numbers_.size() - 1);
+  });
+  return parser_.parse(numbered).value();
+}
+
+std::string Parser::text_of(const dom::element& value) const {
+  if (numbers_.empty() || !value.is_number()) return simdjson::minify(value);
+  return numbers_.at(static_cast<std::size_t>(value.get_int64().value_unsafe()));
 }
 
 void refuse_duplicates(const dom::element& element) {

@@ -3,7 +3,10 @@
 
 #include <simdjson.h>
 
+#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "json/reading.hpp"
 
@@ -18,8 +21,17 @@ class Parser {
   // of Reader for text that is not a JSON object. `is_padded`: see ReadOptions.
   simdjson::dom::object parse(std::string_view document, bool is_padded);
 
+  // Returns the text of a number, or of another value, of the parsed document as JSON.
+  std::string text_of(const simdjson::dom::element& value) const;
+
  private:
-  simdjson::dom::parser parser_{max_document_size};
+  simdjson::dom::element parse_any_numbers(std::string_view document);
+
+  // Positions in place of numbers can make a document almost four times as long.
+  simdjson::dom::parser parser_{4 * max_document_size};
+  // For a document with a number that no machine type holds: its numbers, in order. Each number
+  // of the parsed document is then the position of its text.
+  std::vector<std::string> numbers_;
 };
 
 // Calls `visit` with the key and value of each member or element; the key of an element is empty.

@@ -23,12 +23,14 @@ namespace comptroller::json {
 class RecordReader {
  public:
   // The path of each invalid member begins with `prefix`.
-  RecordReader(std::vector<FieldError>& refused, const ReadOptions& options, std::string prefix)
-      : refused_(refused), options_(options), prefix_(std::move(prefix)) {}
+  RecordReader(const Parser& parser, std::vector<FieldError>& refused, const ReadOptions& options,
+               std::string prefix)
+      : parser_(parser), refused_(refused), options_(options), prefix_(std::move(prefix)) {}
 
   template <Record R>
   void read(const simdjson::dom::object& object, R& record) {
     std::bitset<field_count<R>> seen;
+    std::bitset<field_count<R>> unset;
     std::vector<std::string_view> unknown;
     std::size_t expected = 0;  // members are usually in the order of the table
     for (const auto& [key, value] : object) {
@@ -44,10 +46,14 @@ class RecordReader {
       }
       seen.set(position);
       expected = position + 1;
-      read_at(position, value, record);
+      if (options_.is_null_unset && value.is_null()) {
+        unset.set(position);
+      } else {
+        read_at(position, value, record);
+      }
     }
     refuse_repeated(unknown);
-    fill_defaults(seen, record);
+    fill_defaults(seen & ~unset, record);
   }
 
  private:
@@ -110,7 +116,7 @@ class RecordReader {
   void read_value(std::string_view name, const simdjson::dom::element& value, T& into) {
     std::string_view text;
     if (value.get_string().get(text) != simdjson::SUCCESS) {
-      refuse(name, "must be a string: " + Scalar<T>::expectation());
+      refuse(name, "must be a string" + not_number(value) + ": " + Scalar<T>::expectation());
     } else if (auto parsed = Scalar<T>::parse(text)) {
       into = *std::move(parsed);
     } else {
@@ -142,9 +148,11 @@ class RecordReader {
       return;
     }
     for (const auto& [key, element] : object) {
+      if (options_.is_null_unset && element.is_null()) continue;
       std::string_view text;
       if (element.get_string().get(text) != simdjson::SUCCESS) {
-        refuse(std::string(name) + "." + std::string(key), "must be a string");
+        refuse(std::string(name) + "." + std::string(key),
+               "must be a string" + not_number(element));
         return;
       }
       into.pairs.emplace_back(key, text);
@@ -179,6 +187,11 @@ class RecordReader {
     });
   }
 
+  // Returns ", not 1.5" for a number.
+  std::string not_number(const simdjson::dom::element& value) const {
+    return value.is_number() ? ", not " + shorten(parser_.text_of(value)) : "";
+  }
+
   void refuse(std::string_view name, std::string message) {
     if (refused_.size() >= max_refused) return;
     refused_.push_back({prefix_ + path_ + std::string(name), std::move(message)});
@@ -186,6 +199,7 @@ class RecordReader {
 
   static constexpr std::size_t max_refused = 1000;  // more than are reported
 
+  const Parser& parser_;
   std::vector<FieldError>& refused_;
   const ReadOptions& options_;
   std::string prefix_;
@@ -207,7 +221,7 @@ class Reader {
       prefix = std::string(options.envelope) + ".";
     }
     std::vector<FieldError> refused;
-    RecordReader(refused, options, std::move(prefix)).read(object, record);
+    RecordReader(parser_, refused, options, std::move(prefix)).read(object, record);
     if (!refused.empty()) throw Error::fields(std::move(refused));
   }
 

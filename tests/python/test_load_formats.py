@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from comptroller import InvalidRequest, LoadResult, Service
-from examples import accounted, line, ndjson, short_line
+from examples import KINDS, LINES, REQUIRED, accounted, line, loaded, ndjson, short_line
 
 MIB = 1 << 20
 
@@ -195,6 +195,67 @@ def test_binary_data_is_rejected_line_by_line(shared_operator: Service, seed: in
     result = dry(shared_operator, data)
     assert result.inserted == result.updated == result.unchanged == 0
     assert result.rejected > 0
+
+
+# ---- files of other programs ---------------------------------------------------------------------
+
+BEYOND = ["18446744073709551616", "-9223372036854775809", "1e999", "[[1e400]]", '{"a":1E+400}']
+
+
+@pytest.mark.parametrize("value", BEYOND)
+def test_an_unknown_member_may_hold_any_number(shared_operator: Service, value: str) -> None:
+    text = claim()[:-1] + b',"theirs":%s}' % value.encode()
+    result = dry(shared_operator, text)
+    assert (result.inserted, result.unknown_members["theirs"]) == (1, 1)
+
+
+@pytest.mark.parametrize("value", ["1.50", "18446744073709551616", "1e999"])
+def test_a_number_in_place_of_an_amount_is_named(shared_operator: Service, value: str) -> None:
+    text = claim(amount="?").replace(b'"?"', value.encode())
+    (rejection,) = dry(shared_operator, text).rejections
+    shown = "1.5" if value == "1.50" else value
+    assert rejection.message.startswith(f"amount: must be a string, not {shown}: ")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_null_is_a_member_that_is_not_set(operator: Service, kind: str) -> None:
+    if kind == "balances":
+        loaded(operator, "reward-addresses", line("reward-addresses"))
+    unset = {name: None for name in LINES[kind] if name not in REQUIRED[kind]}
+    full = unset | short_line(kind)
+    for source in (io.BytesIO(ndjson([full])), [full]):
+        result = accounted(operator.load(kind, source, dry_run=True))
+        assert (result.inserted, result.rejections) == (1, [])
+
+
+def test_null_is_not_set_inside_members(shared_operator: Service) -> None:
+    row = line("orchestrations", metadata={"a": "x", "b": None}, source={"crypto": None})
+    source = io.BytesIO(ndjson([row]))
+    assert shared_operator.load("orchestrations", source, dry_run=True).inserted == 1
+
+
+def test_objects_printed_with_indentation(shared_operator: Service) -> None:
+    items = [json.loads(good(n)) for n in range(3)]
+    items[1]["amount"] = "x"
+    result = dry(shared_operator, "\n".join(json.dumps(each, indent=2) for each in items).encode())
+    assert (result.read, result.inserted, result.rejected) == (3, 2, 1)
+    assert result.rejections[0].line == len(json.dumps(items[0], indent=2).splitlines()) + 1
+
+
+def test_an_array_of_saved_responses(shared_operator: Service) -> None:
+    pages = [
+        {"items": [json.loads(good(n)), json.loads(good(n + 1))], "next_page_cursor": "x"}
+        for n in (0, 2)
+    ]
+    assert dry(shared_operator, json.dumps(pages).encode()).inserted == 4
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_utf_16_is_named(shared_operator: Service, encoding: str) -> None:
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    result = dry(shared_operator, (mark + good(1).decode() + "\n").encode(encoding) * 50)
+    (rejection,) = result.rejections
+    assert "UTF-16" in rejection.message
 
 
 # ---- saved answers -------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ def test_a_line_without_a_required_member_is_rejected(
     assert not result.committed
     (rejection,) = result.rejections
     assert (rejection.line, rejection.code) == (1, "invalid-request")
-    assert member in rejection.message
+    assert f"{member}: is required" in rejection.message
 
 
 # ---- all or nothing ------------------------------------------------------------------------------

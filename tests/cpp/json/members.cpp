@@ -109,6 +109,23 @@ TEST_CASE("null is accepted only for members that can be null") {
         Fields{"deleted_at"});
 }
 
+TEST_CASE("a lenient reader takes null as not set, at every depth") {
+  ReadOptions options;
+  options.is_null_unset = true;
+  const auto read_it =
+      read<Orchestration>("{" + orchestration +
+                              R"(,"source_amount":null,"source":{"crypto":null},"updated_at":null,)"
+                              R"("metadata":{"a":null,"b":"x"}})",
+                          options);
+  CHECK_FALSE(read_it.source_amount.has_value());
+  CHECK(read_it.source.has_value());
+  CHECK(read_it.metadata->pairs.size() == 1);
+  CHECK(refused_fields(refused<Orchestration>(R"({"id":null})", options)).front() == "id");
+  CHECK(refused_fields(refused<Orchestration>(
+            "{" + orchestration + R"(,"metadata":null,"metadata":{}})", options)) ==
+        Fields{"metadata"});
+}
+
 TEST_CASE("a value of the wrong type is refused by its path") {
   for (const std::string_view value : {"1", "1.5", "true", "[]", "{}", "[\"a\"]"}) {
     CAPTURE(value);

@@ -15,6 +15,7 @@ namespace comptroller::json {
 struct Refused {
   std::string code;  // empty: the document was read
   std::vector<std::string> fields;
+  std::vector<std::string> messages;  // of the fields
 };
 
 template <Record R>
@@ -25,8 +26,11 @@ Refused refused(std::string_view document, const ReadOptions& options = {}) {
     reader.read(document, record, options);
     return {};
   } catch (const Error& error) {
-    Refused refused{std::string(problem(error.code()).code), {}};
-    for (const FieldError& field : error.errors()) refused.fields.push_back(field.field);
+    Refused refused{std::string(problem(error.code()).code), {}, {}};
+    for (const FieldError& field : error.errors()) {
+      refused.fields.push_back(field.field);
+      refused.messages.push_back(field.message);
+    }
     return refused;
   }
 }
