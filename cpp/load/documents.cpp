@@ -25,11 +25,31 @@ bool is_among(std::string_view set, char character) {
   return set.find(character) != std::string_view::npos;
 }
 
+// Returns what to do with text that is not UTF-8 JSON by its first bytes; null if it may be.
+const char* other_encoding(std::string_view text) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF")) {
+    return "the text is UTF-16; convert it to UTF-8, for example with iconv -f UTF-16 -t UTF-8";
+  }
+  constexpr std::string_view gzip = "\x1F\x8B";
+  if (text.starts_with(gzip)) return "the file is compressed with gzip; decompress it first";
+  return nullptr;
+}
+
 // Whether text that begins with { is a list answer rather than a record.
 bool is_answer(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(white_space, 1), text.size()));
   return text.starts_with("\"items\"") || text.starts_with("\"next_page_cursor\"") ||
          text.starts_with("\"orchestrations\"");
+}
+
+// Whether text that begins with { is an object printed on several lines. An NDJSON line that was
+// cut short is not: another line that begins with { follows it, or nothing.
+bool is_on_several_lines(std::string_view text) {
+  const std::size_t end = text.find('\n');
+  if (end == std::string_view::npos) return false;
+  const std::string_view line = text.substr(0, text.find_last_not_of(white_space, end) + 1);
+  const std::size_t next = text.find_first_not_of(white_space, end);
+  return is_among("{[,", line.back()) && next != std::string_view::npos && text[next] != '{';
 }
 
 std::string shown(char character) {
@@ -124,9 +144,10 @@ struct Documents::Rule {
 
 const Documents::Rule& Documents::rule_of(Expected expected) {
   using enum Expected;
-  static constexpr std::array<Rule, 10> rules{{
+  static constexpr std::array<Rule, 11> rules{{
       {"the end of the file", ""},
       {"another answer or the end of the file", "{", {name_or_end}},
+      {"another object or the end of the file", "", {}, Role::item, object},
       {"a value or ']'", "]", {comma_or_end_of_answer}, Role::item, comma_or_end_of_items},
       {"a value", "", {}, Role::item, comma_or_end_of_items},
       {"a comma or ']'", ",]", {item, comma_or_end_of_answer}},
@@ -145,18 +166,32 @@ Documents::Documents(Input& input, const Limits& limits)
 
 std::vector<Document> Documents::next() {
   while (documents_.empty() && !is_finished_) {
-    if (at_ == size_) fill();
+    if (at_ == size_ || needs_more()) fill();
     if (format_ == Format::unknown) recognise();
     const std::size_t end = std::min(at_ + batch_bytes, size_);
-    while (!is_finished_ && at_ < end && documents_.size() < max_documents) {
+    while (!is_finished_ && at_ < end && documents_.size() < max_documents && !needs_more()) {
       format_ == Format::lines ? scan_line() : scan_items();
     }
     if (is_finished_ || at_ < size_ || !is_input_read_) continue;
     is_finished_ = true;
-    const bool is_complete = role_ == Role::none && expected_ <= Expected::answer;
+    const bool is_complete = role_ == Role::none && expected_ <= Expected::object;
     if (!is_complete) end_value(format_ == Format::lines ? State::ended : State::inside);
   }
   return std::exchange(documents_, {});
+}
+
+// Whether the window may end within the bytes that tell an answer from a record. A window that
+// begins here is full.
+bool Documents::needs_more() const {
+  constexpr std::size_t enough = 4096;
+  return format_ == Format::array && role_ == Role::none && !is_input_read_ && at_ > 0 &&
+         size_ - at_ < enough;
+}
+
+// Whether the next element of an array, which begins with `character`, is an answer.
+bool Documents::begins_page(char character) const {
+  return format_ == Format::array && !is_in_page_ && character == '{' &&
+         is_answer({window_.get() + at_, size_ - at_});
 }
 
 // Fills another window, which begins with the current value unless that is too long.
@@ -178,15 +213,23 @@ void Documents::fill() {
 
 void Documents::recognise() {
   const std::string_view text(window_.get(), size_);
+  if (const char* const why = other_encoding(text)) {
+    return refuse(line_, 0, Code::malformed_json, why);
+  }
   if (text.starts_with(byte_order_mark)) at_ = byte_order_mark.size();
   const std::size_t first = std::min(text.find_first_not_of(white_space, at_), size_);
   const std::string_view content = text.substr(first);
-  format_ = content.starts_with('[')                         ? Format::array
-            : content.starts_with('{') && is_answer(content) ? Format::answers
-                                                             : Format::lines;
+  format_ = content.starts_with('[')                                   ? Format::array
+            : content.starts_with('{') && is_answer(content)           ? Format::answers
+            : content.starts_with('{') && is_on_several_lines(content) ? Format::objects
+                                                                       : Format::lines;
   if (format_ == Format::lines) return;
   line_ += static_cast<std::uint64_t>(std::ranges::count(text.substr(0, first), '\n'));
   at_ = first;
+  if (format_ == Format::objects) {
+    expected_ = Expected::object;
+    return;
+  }
   take_mark(text[first], format_ == Format::array ? Expected::item_or_end : Expected::name_or_end);
 }
 
@@ -212,6 +255,9 @@ void Documents::scan_items() {
   if (is_among(white_space, character)) {
     line_ += character == '\n' ? 1 : 0;
     ++at_;
+  } else if (rule.value == Role::item && begins_page(character)) {
+    is_in_page_ = true;
+    take_mark(character, Expected::name_or_end);
   } else if (is_among(rule.marks, character)) {
     take_mark(character, rule.next[rule.marks.find(character)]);
   } else if (rule.value == Role::none || is_among(separators, character) ||
@@ -234,7 +280,12 @@ void Documents::take_mark(char mark, Expected next) {
   } else if (mark == '}' && !has_items_) {
     refuse(answer_line_, 0, Code::invalid_request, "items: is required in an answer");
   }
-  expected_ = mark == ']' && format_ == Format::array ? Expected::end_of_file : next;
+  expected_ = next;
+  if (format_ == Format::array && !is_in_page_ && mark == ']') expected_ = Expected::end_of_file;
+  if (is_in_page_ && mark == '}') {
+    is_in_page_ = false;
+    expected_ = Expected::comma_or_end_of_items;
+  }
   ++at_;
 }
 
@@ -280,7 +331,7 @@ void Documents::end_value(ValueScanner::State state) {
   } else if (role == Role::item) {
     refuse(value_line_, item, Code::malformed_json, "the file ends inside this item");
   } else {
-    const std::string whole = format_ == Format::array ? "array" : "answer";
+    const std::string whole = format_ == Format::array && !is_in_page_ ? "array" : "answer";
     refuse(line_, 0, Code::malformed_json, "the file ends inside its " + whole + ", " + place());
   }
 }

@@ -1,10 +1,12 @@
 // Splits the bytes of a load into documents of one record each. The first bytes (after white space
 // and a UTF-8 byte order mark) determine the format:
 //
-//   [              a JSON array; each element is a document
+//   [              a JSON array; each element is a document, or a saved list answer
 //   {"items" ...   saved list answers, one after another; each element of their `items` is a
 //                  document, and other members are ignored. The first member may also be
 //                  `next_page_cursor` or the deprecated `orchestrations`
+//   {              objects one after another, if the first goes on after its first line, as printed
+//                  with indentation; each is a document
 //   anything else  NDJSON; each line is a document
 //
 // The parser of a document validates it and rejects documents that are not objects. Errors outside
@@ -81,11 +83,12 @@ class Documents {
   std::shared_ptr<const char[]> window() const { return window_; }
 
  private:
-  enum class Format : std::uint8_t { unknown, lines, array, answers };
+  enum class Format : std::uint8_t { unknown, lines, array, answers, objects };
   // What is expected next outside values, in the order of the rules.
   enum class Expected : std::uint8_t {
     end_of_file,
     answer,
+    object,
     item_or_end,
     item,
     comma_or_end_of_items,
@@ -99,6 +102,8 @@ class Documents {
   struct Rule;
   static const Rule& rule_of(Expected expected);
 
+  bool needs_more() const;
+  bool begins_page(char character) const;
   void fill();
   void recognise();
   void scan_line();
@@ -129,8 +134,9 @@ class Documents {
   std::uint64_t value_line_ = 0;
   std::uint64_t items_ = 0;
   std::uint64_t answer_line_ = 0;
-  bool is_items_ = false;   // the current member is `items`
-  bool has_items_ = false;  // in the current answer
+  bool is_items_ = false;    // the current member is `items`
+  bool has_items_ = false;   // in the current answer
+  bool is_in_page_ = false;  // in an answer that is an element of an array
 };
 
 }  // namespace comptroller::load

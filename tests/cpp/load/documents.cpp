@@ -81,6 +81,64 @@ TEST_CASE("an array: every element is a document with its line and number") {
   });
 }
 
+TEST_CASE("objects on several lines, one after another") {
+  check({
+      {"as jq prints them",
+       "{\n  \"a\": 1\n}\n{\n  \"b\": [\n    2\n  ]\n}\n",
+       {"1.1 {\n  \"a\": 1\n}", "4.2 {\n  \"b\": [\n    2\n  ]\n}"}},
+      {"the first line has members",
+       "\n{\"a\": 1,\r\n \"b\": \"}\"}\r\n {}{}",
+       {"2.1 {\"a\": 1,\r\n \"b\": \"}\"}", "3.2 {}", "3.3 {}"}},
+      {"a comma between them",
+       "{\n\"a\":1\n},\n{}",
+       {"1.1 {\n\"a\":1\n}",
+        "3 !malformed-json: another object or the end of the file is expected after item 1, not "
+        "','; "
+        "nothing after it is read"}},
+      {"the last one is cut short",
+       "{\n\"a\":1\n}\n{\n",
+       {"1.1 {\n\"a\":1\n}", "4.2 !malformed-json: the file ends inside this item"}},
+      {"but a first line that was cut short is a line",
+       "{\"a\":1,\n{\"b\":1}\n",
+       {"1 {\"a\":1,", "2 {\"b\":1}"}},
+  });
+}
+
+TEST_CASE("an array of saved answers") {
+  check({
+      {"two pages",
+       R"([{"items":[{"a":1},{}],"next_page_cursor":"x"}, {"next_page_cursor":"","items":[2]}])",
+       {"1.1 {\"a\":1}", "1.2 {}", "1.3 2"}},
+      {"no pages' items", R"([{"items":[]},{"items":[]}])", {}},
+      {"a record among pages",
+       R"([{"items":[1]},{"id":"a"},{"items":[3]}])",
+       {"1.1 1", "1.2 {\"id\":\"a\"}", "1.3 3"}},
+      {"a page in the items of a page", R"([{"items":[{"items":[1]}]}])", {"1.1 {\"items\":[1]}"}},
+      {"a page without items",
+       R"([{"next_page_cursor":""},{"items":[1]}])",
+       {"1 !invalid-request: items: is required in an answer", "1.1 1"}},
+      {"cut short",
+       R"([{"items":[1])",
+       {"1.1 1", "1 !malformed-json: the file ends inside its answer, after item 1"}},
+      {"cut short between pages",
+       R"([{"items":[1]},)",
+       {"1.1 1", "1 !malformed-json: the file ends inside its array, after item 1"}},
+  });
+}
+
+TEST_CASE("another encoding is named once") {
+  using namespace std::string_view_literals;
+  check({
+      {"UTF-16",
+       "\xFF\xFE{\0}\0\n\0"sv,
+       {"1 !malformed-json: the text is UTF-16; convert it to UTF-8, for example with "
+        "iconv -f UTF-16 -t UTF-8"}},
+      {"gzip",
+       "\x1F\x8B\x08\0\n\n"sv,
+       {"1 !malformed-json: the file is compressed with gzip; decompress it first"}},
+  });
+}
+
 TEST_CASE("saved answers: the elements of their items are documents") {
   check({
       {"one answer",

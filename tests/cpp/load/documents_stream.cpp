@@ -18,15 +18,23 @@ class FileGenerator {
  public:
   explicit FileGenerator(std::uint32_t seed) : random_(seed) {}
 
-  std::string file() { return file(pick(3)); }
+  std::string file() { return file(pick(5)); }
 
-  // format 0: lines, 1: an array, 2: answers.
+  // format 0: lines, 1: an array, 2: answers, 3: an array of answers, 4: objects on several lines.
   std::string file(unsigned format) {
     std::string text;
     if (format == 0) {
       for (unsigned count = pick(12); count > 0; --count) text += line();
     } else if (format == 1) {
       text = gap() + array();
+    } else if (format == 3) {
+      text = "[" + gap() + answer();
+      for (unsigned count = pick(3); count > 0; --count) text += "," + gap() + answer();
+      text += "]";
+    } else if (format == 4) {
+      for (unsigned count = 1 + pick(4); count > 0; --count) {
+        text += "{\n \"id\":" + value(2) + "\n}" + gap();
+      }
     } else {
       for (unsigned count = 1 + pick(4); count > 0; --count) text += answer() + gap();
     }
