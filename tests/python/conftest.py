@@ -32,8 +32,8 @@ SLOW = {
     *("test_external_issuers", "test_foreign_pages", "test_generated_client"),
     *("test_load_ends", "test_load_progress"),
     *("test_notebooks", "test_oauth_document", "test_other_servers", "test_pictures"),
-    *("test_query_text", "test_report_page", "test_reports_random", "test_schemathesis"),
-    "test_server_bounds",
+    *("test_query_text", "test_replicate", "test_report_page", "test_reports_random"),
+    *("test_schemathesis", "test_server_bounds"),
     "test_workers",
 }
 
