@@ -243,6 +243,13 @@ void bind_store(py::module_& module) {
                  return std::pair(commits.by_size, commits.writes);
                },
                py::call_guard<InterruptibleCall>())
+           .def(
+               "log_size",
+               [](const Store& store) {
+                 const db::LogSize size = store.service()->database()->log_size();
+                 return std::tuple(size.bytes, size.pending, size.pending >= db::large_log);
+               },
+               py::call_guard<InterruptibleCall>())
            .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"),
                 py::keep_alive<0, 1>())  // an open stream keeps its store open
            .def(

@@ -246,6 +246,15 @@ struct Commits {
   std::uint64_t writes = 0;  // total number of writes
 };
 
+// The write-ahead log. It begins again when all of it is in the database's file and no reader needs
+// it. While a reader keeps an old snapshot, the pending bytes grow with every commit.
+struct LogSize {
+  std::uint64_t bytes = 0;    // of the commits since it last began again
+  std::uint64_t pending = 0;  // of these, the bytes that are not in the database's file yet
+};
+// A log with more pending bytes is reported: four times the bytes at which a checkpoint is due.
+inline constexpr std::uint64_t large_log = std::uint64_t{64} << 20U;
+
 // One database. Safe for many threads; other processes may have it open as well.
 class Database {
  public:
@@ -292,6 +301,9 @@ class Database {
 
   // Writes since the database was opened in this process.
   virtual Commits commits() const = 0;
+
+  // The present size of the log, whichever processes write it.
+  virtual LogSize log_size() = 0;
 
   // The folder for temporary files of data that does not fit into memory.
   virtual std::string folder() const = 0;

@@ -15,10 +15,21 @@ struct Soundness {
   RECORD(Soundness);
   FIELD(bool, ok);
   FIELD(std::vector<store::Finding>, findings);
+  FIELD(std::vector<store::Finding>, notices);
   FIELD(std::string, engine);
   FIELD(std::vector<std::string>, copies);
   FIELD(Sizes, rows);
 };
+
+// What does no harm to the records, but needs the operator.
+std::vector<store::Finding> notices(db::Database& database) {
+  const std::uint64_t pending = database.log_size().pending;
+  if (pending < db::large_log) return {};
+  return {{"log", std::to_string(pending >> 20U) +
+                      " MiB of the write-ahead log are not in the store's file, because a program "
+                      "reads an old state; end its stream, backup or transaction, and the next "
+                      "writes shrink the log"}};
+}
 
 }  // namespace
 
@@ -28,7 +39,12 @@ std::string check(Service& service, const Principal& principal) {
   const db::Health health = service.database()->health();
   const db::Lease connection = service.database()->reader();
   const db::Snapshot snapshot(*connection);
-  Soundness soundness{false, {}, health.engine, health.copies, store::table_sizes(*connection)};
+  Soundness soundness{false,
+                      {},
+                      notices(*service.database()),
+                      health.engine,
+                      health.copies,
+                      store::table_sizes(*connection)};
   std::vector<store::Finding>& findings = soundness.findings;
   for (const std::string& finding : health.findings) findings.push_back({"integrity", finding});
   const bool is_whole = findings.empty();

@@ -9,9 +9,11 @@ namespace comptroller::service {
 
 // Checks the store: the database's own integrity check, and the invariants between records.
 //
-//   {"ok": bool, "findings": [{"check", "message"}, ...], "engine": name and version,
-//    "copies": [path of the engine's library, ...], "rows": {table: count}}
+//   {"ok": bool, "findings": [{"check", "message"}, ...], "notices": [the same, ...],
+//    "engine": name and version, "copies": [path of the engine's library, ...],
+//    "rows": {table: count}}
 //
+// A notice is no damage: a large write-ahead log that a reader keeps from shrinking.
 // Reads only. More than one copy of the engine in the process is a finding, because the copies
 // cancel each other's file locks. Throws insufficient_scope for a client.
 std::string check(Service& service, const Principal& principal);

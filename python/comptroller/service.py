@@ -280,7 +280,11 @@ class Service(Resources):
             self._host.backup(arguments.path("destination", destination))
 
     def check(self) -> dict[str, Any]:
-        """Examines the whole store and returns the findings; writes nothing."""
+        """Examines the whole store and returns the findings; writes nothing.
+
+        The result has ``ok``, ``findings`` (damage), ``notices`` (such as of a large write-ahead
+        log, which is no damage), ``engine``, ``copies`` and ``rows``.
+        """
         with busy("checking the store"):
             found: dict[str, Any] = msgspec.json.decode(self._host.check())
         return found

@@ -64,6 +64,7 @@ class SqliteDatabase final : public Database {
   }
   Commits commits() const override { return writer_ ? writer_->commits() : Commits{}; }
   std::int64_t version() override;
+  LogSize log_size() override;
   std::string folder() const override { return filesystem::path(path_).parent_path().string(); }
   bool owns(const std::string& path) const override;
   Health health() override;
@@ -132,6 +133,8 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
   }
   connection.commit_durably();
   connection.execute("PRAGMA threads = 2");
+  // A log that a reader has let grow is cut when it begins again.
+  connection.execute("PRAGMA journal_size_limit = " + std::to_string(large_log));
   connection.execute("PRAGMA cache_size = -" + std::to_string(cache_kib_of_writer));
   writer_ = std::make_unique<Writer>(connection, write_lock_, commit_lock_, interrupt_,
                                      options_.max_wait);
@@ -163,6 +166,17 @@ std::int64_t SqliteDatabase::version() {
   if (!watch_ || opening != opening_of_watch_) watch_.emplace(readers_.lend());
   opening_of_watch_ = opening;
   return opening << 32U | sqlite(**watch_).read_number("PRAGMA data_version");
+}
+
+LogSize SqliteDatabase::log_size() {
+  const Lease lease = readers_.lend();
+  SqliteConnection& connection = sqlite(*lease);
+  connection.read_now();  // opens the log
+  const auto commit = LastCommit::of(connection.handle());
+  const auto in_file = count_frames_in_file(connection.handle());
+  if (!commit || !in_file) return {};
+  const std::uint64_t frame = frame_header_size + commit->bytes_of_page();
+  return {commit->frames * frame, (commit->frames - std::min(*in_file, commit->frames)) * frame};
 }
 
 std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {

@@ -37,6 +37,7 @@ struct LastCommit {
   std::array<char, 8> salts{};  // identify this round of the log
   std::array<std::uint32_t, 2> checksum{};
 
+  std::size_t bytes_of_page() const { return page_size == 1 ? 65536 : page_size; }
   friend bool operator==(const LastCommit&, const LastCommit&) = default;
 
   // Returns nullopt if the connection has not opened a log, or the index has an unknown version or

@@ -45,8 +45,7 @@ bool Pages::has_usual_header() {
     page_size_ = page_size;
     slots_.resize(max_bytes / page_size);
   }
-  const std::size_t in_log = commit_.page_size == 1 ? 65536 : commit_.page_size;
-  if (commit_.frames != 0 && in_log != page_size_) return false;
+  if (commit_.frames != 0 && commit_.bytes_of_page() != page_size_) return false;
   std::memcpy(header.bytes.data(), page(1), header.bytes.size());
   count_ = header.number(page_count_at);
   schema_version_ = header.number(schema_version_at);

@@ -327,12 +327,26 @@ void Writer::undo() noexcept {
   connection_.roll_back();
 }
 
+// A failed checkpoint loses no data.
 void Writer::checkpoint_if_due() noexcept {
-  if (frames_in_log_ < frames_to_checkpoint) return;
-  // Frames that a reader needs stay for the next checkpoint. A failure loses no data; the next
-  // commit encounters it again.
+  if (!is_checkpoint_due()) return;
   sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr,
                             nullptr);
+  plan_next_checkpoint();
+}
+
+bool Writer::is_checkpoint_due() noexcept {
+  const bool has_begun_again = frames_in_log_ < checkpoint_at_ - frames_to_checkpoint;
+  if (has_begun_again) checkpoint_at_ = frames_to_checkpoint;
+  return frames_in_log_ >= checkpoint_at_;
+}
+
+void Writer::plan_next_checkpoint() noexcept {
+  const auto in_file = static_cast<int>(count_frames_in_file(connection_.handle()).value_or(0));
+  const int left = frames_in_log_ - in_file;
+  checkpoint_at_ = std::max(
+      frames_to_checkpoint,
+      frames_in_log_ + std::clamp(left, min_frames_between_attempts, frames_to_checkpoint));
 }
 
 }  // namespace comptroller::db::sqlite

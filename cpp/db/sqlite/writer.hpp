@@ -76,7 +76,13 @@ class Writer {
   Commits commits() const;
 
  private:
-  static constexpr int frames_to_checkpoint = 4000;  // about 16 MB of log
+  // A checkpoint is due when the log has so many frames, about 16 MB. If readers need frames, the
+  // next attempt follows after as many frames as the last one left in the log, within these bounds.
+  // So the work of all attempts stays proportional to that of the writes, however long a reader
+  // keeps its snapshot. Frequent attempts while few frames are left find a time without readers, at
+  // which the log begins again.
+  static constexpr int frames_to_checkpoint = 4000;
+  static constexpr int min_frames_between_attempts = 400;
 
   // Waits until the task is done or this thread leads. Throws if neither happens in time; the task
   // is then not run.
@@ -102,6 +108,8 @@ class Writer {
   void count(const Tasks& batch) noexcept;
   void undo() noexcept;
   void checkpoint_if_due() noexcept;
+  bool is_checkpoint_due() noexcept;
+  void plan_next_checkpoint() noexcept;
 
   SqliteConnection& connection_;
   LockFile& write_lock_;
@@ -109,6 +117,7 @@ class Writer {
   const Interrupt& interrupt_;
   std::chrono::milliseconds max_wait_;
   int frames_in_log_ = 0;
+  int checkpoint_at_ = frames_to_checkpoint;  // frames in the log
 
   mutable std::mutex mutex_;
   Commits commits_;

@@ -73,14 +73,17 @@ void Writer::run_bulk(const std::function<bool(Connection&)>& work) {
   connection_.set_interrupt(nullptr);
   if (!keeps) return undo();
   commit(Clock::now() + max_wait_);
-  if (frames_in_log_ < frames_to_checkpoint) return;
+  if (!is_checkpoint_due()) return;
   frames_in_log_ = connection_.truncate_log().value_or(frames_in_log_);
+  plan_next_checkpoint();
 }
 
 void Writer::run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&)>& work) {
   copy.connection().set_interrupt(&interrupt_);
   const bool keeps = work(copy.connection());
-  if (keeps) frames_in_log_ = copy.adopt(connection_, commit_lock_, max_wait_);
+  if (!keeps) return;
+  frames_in_log_ = copy.adopt(connection_, commit_lock_, max_wait_);
+  plan_next_checkpoint();
 }
 
 }  // namespace comptroller::db::sqlite

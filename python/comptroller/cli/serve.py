@@ -250,11 +250,14 @@ def _serve(
 ) -> None:
     """Serves in this process, which is a worker if `share` is given."""
     from comptroller.http import server
+    from comptroller.http.log_growth import LogGrowth
 
     authority = None if options["auth"] == "off" else _authority(path, address, options)
     log = _log(share)
     app = _app(service, authority, log, options)
     lane = _lane(app, authority, log, options)
+    # One of several workers warns for all of them.
+    growth = [] if share and share.number else [LogGrowth(app.store).watch]
     metrics = app.metrics.share(*share).publishing() if share else nullcontext()
     with metrics:
         server.serve(
@@ -267,6 +270,7 @@ def _serve(
             behind_proxy=options["behind_proxy"],
             started=started,
             reload=authority.reload if authority else lambda: None,
+            watches=growth,
         )
 
 

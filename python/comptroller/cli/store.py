@@ -22,7 +22,7 @@ def check(db: str, as_json: bool) -> int:
 
     Runs SQLite's integrity check, checks the invariants of the records (references, unique active
     controls, valid values), and lists the copies of SQLite in the process. The exit code is 1 if
-    there are findings.
+    there are findings. A notice, such as of a write-ahead log that cannot shrink, is no finding.
     """
     with screen.existing_store(db) as svc, screen.waiting("checking"):
         found = svc.check()
@@ -37,6 +37,8 @@ def check(db: str, as_json: bool) -> int:
     click.echo(f"{found['engine']}; copies in this process: {len(found['copies']) or 'unknown'}")
     for copy in found["copies"]:
         click.echo(f"  {printable(copy)}")
+    for notice in found["notices"]:
+        click.echo(f"\nNotice: {notice['message']}.")
     if found["ok"]:
         click.echo("\nNo problems were found.")
         return 0

@@ -9,16 +9,23 @@ import os
 import shutil
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
 from comptroller._core import Store
+from comptroller.errors import Error
 from comptroller.http.exchange import Answer, Exchange
 from comptroller.http.remembered import Remembered
 from comptroller.http.shared_metrics import SharedMetrics
@@ -52,6 +59,7 @@ class Metrics:
         self._answers = _Answers()
         self._registry.register(self._answers)
         self._registry.register(_Commits(host.store))
+        self._registry.register(_PendingLog(host.store))
         self._rows = Counter(
             "comptroller_rows_loaded",
             "Records that loads stored, by kind.",
@@ -195,6 +203,23 @@ class _Commits(Collector):
             buckets=_buckets((1 << doublings for doublings in range(len(by_size))), [*by_size, 0]),
             sum_value=writes,
         )
+
+
+class _PendingLog(Collector):
+    """The size of what a checkpoint has to write; no value while the store cannot be read."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def collect(self) -> Iterator[Metric]:
+        pending = GaugeMetricFamily(
+            "comptroller_wal_pending_bytes",
+            "Bytes of the write-ahead log that are not in the store file yet.",
+        )
+        with suppress(Error):
+            _bytes, pending_bytes, _is_large = self._store.log_size()
+            pending.add_metric([], pending_bytes)
+        yield pending
 
 
 def _buckets(bounds: Iterable[float], counts: list[int]) -> list[tuple[str, float]]:

@@ -90,6 +90,7 @@ def serve(
     receive_within_s: float = RECEIVE_WITHIN_S,
     started: Callable[[], None] = lambda: None,
     reload: Callable[[], None] = lambda: None,
+    watches: Iterable[Callable[[], Coroutine[Any, Any, None]]] = (),
 ) -> None:
     """Serves until SIGTERM or SIGINT, then answers the requests in flight. On the main thread.
 
@@ -109,6 +110,7 @@ def serve(
         receive_within_s: see RECEIVE_WITHIN_S.
         started: called when the server accepts requests.
         reload: called by SIGHUP to reload further files.
+        watches: coroutine functions that run until they are cancelled.
     """
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:
@@ -146,7 +148,7 @@ def serve(
     _allow_files()
     server = GuardedServer(config)
     with asyncio.Runner(loop_factory=partial(_Loop, receive_within_s)) as runner:
-        tasks: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        tasks: list[Callable[[], Coroutine[Any, Any, None]]] = [*watches]
         tasks.append(partial(_sweep, server, min(1.0, receive_within_s / 8)))
         if lane is not None:
             lane.begin(server.server_state)
