@@ -9,6 +9,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/python_input.hpp"
 #include "db/sqlite/database.hpp"
+#include "db/sqlite/open_file.hpp"
 #include "load/exporter.hpp"
 #include "load/loader.hpp"
 #include "model/error.hpp"
@@ -228,12 +229,6 @@ void bind_store(py::module_& module) {
            .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
                 arg("parameters"), py::call_guard<InterruptibleCall>())
            .def(
-               "owns",
-               [](const Store& store, const std::string& path) {
-                 return store.service()->database()->owns(path);
-               },
-               arg("path"), py::call_guard<py::gil_scoped_release>())
-           .def(
                "version", [](const Store& store) { return store.service()->database()->version(); },
                py::call_guard<InterruptibleCall>())
            .def(
@@ -266,6 +261,19 @@ void bind_store(py::module_& module) {
                },
                arg("principal"))
            .def("close", &Store::close, py::call_guard<py::gil_scoped_release>()));
+
+  module.def(
+      "open_store_of",
+      [](const std::string& path) -> std::optional<py::str> {
+        std::optional<std::string> store;
+        {
+          const py::gil_scoped_release released;
+          store = db::sqlite::find_open_file(path);
+        }
+        if (!store) return std::nullopt;
+        return py::reinterpret_steal<py::str>(PyUnicode_DecodeFSDefault(store->c_str()));
+      },
+      arg("path"));
 }
 
 }  // namespace comptroller::bindings

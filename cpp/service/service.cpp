@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "db/forks.hpp"
 #include "model/error.hpp"
 #include "model/wording.hpp"
 #include "service/authorisation.hpp"
@@ -145,9 +146,9 @@ bool Service::is_forked() const {
 void Service::check_usable() const {
   if (is_closed_) throw Error(Code::closed, "the service is closed");
   if (is_forked()) {
-    throw Error(Code::closed,
-                "the service was opened before this process was forked; open the store again in "
-                "this process");
+    throw Error(
+        Code::closed,
+        std::string("the service was opened before this process was forked; ") + db::how_to_fork);
   }
 }
 

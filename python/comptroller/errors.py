@@ -124,7 +124,10 @@ class Unusable(Error):
 
 
 class Closed(Unusable):
-    """The Service was closed, or inherited by a forked process; open a new one (503)."""
+    """The Service was closed, or inherited by a forked process (503).
+
+    Open a new one. A forked process may open only stores that were not open before the fork.
+    """
 
 
 class ReadOnly(Unusable):

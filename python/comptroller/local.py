@@ -7,10 +7,9 @@ from collections.abc import Iterable
 
 from comptroller import arguments
 from comptroller._core import Principal, Store
-from comptroller.bulk.files import refuse_store
+from comptroller.bulk.files import refuse_open_store, refuse_store
 from comptroller.bulk.loading import LoadOptions, Opened
 from comptroller.bulk.streams import Stream
-from comptroller.errors import invalid
 from comptroller.service import Service
 
 
@@ -61,13 +60,12 @@ class LocalHost:
         return self.store.export(self.principal, kind, path, format, parameters)
 
     def require_writable(self, path: str) -> None:
-        """Raises InvalidRequest for a file of this store or of any other store."""
-        if self.store.owns(path):
-            raise invalid("path", f"{path} is a file of the store itself; name another file")
+        """Raises InvalidRequest for a file of any store."""
         refuse_store("path", path)
 
     def backup(self, destination: str) -> None:
         """Copies the store."""
+        refuse_open_store("destination", destination)
         self.store.backup(self.principal, destination)
 
     def check(self) -> bytes:
@@ -112,7 +110,8 @@ def open(
         read_only: opens the store without writing or migrating it.
 
     Raises:
-        Unusable: the path cannot be opened, is not a store, or is a store of a newer version.
+        Unusable: the path cannot be opened, is not a store, or is a store of a newer version; or
+            the store was open when this process was forked.
         InvalidRequest: a scope is unknown, or an argument is invalid.
     """
     place = arguments.path("path", path)

@@ -138,8 +138,8 @@ class Service(Resources):
             The counts of the lines, the rejected lines and the unknown members.
 
         Raises:
-            InvalidRequest: the kind is unknown, or the source cannot be read; or a column has
-                floats, or times without a zone.
+            InvalidRequest: the kind is unknown, or the source cannot be read, or is a file of an
+                open store; or a column has floats, or times without a zone.
             Forbidden: the caller is a client.
             ReadOnly: the store was opened read-only.
             Unavailable: the store is busy, or its disk is full.
@@ -232,7 +232,7 @@ class Service(Resources):
 
         Raises:
             InvalidRequest: the kind, format, a filter or a partition key is unknown, or the path
-                is a file of the store itself.
+                is a file of a store.
             Unusable: the file cannot be written.
             Unavailable: the disk is full.
             MissingExtra: DuckDB is not installed (for parquet).
@@ -271,7 +271,7 @@ class Service(Resources):
             destination: the path of the new file.
 
         Raises:
-            InvalidRequest: the destination is a file of the store itself.
+            InvalidRequest: the destination is a file of an open store.
             Unusable: the file exists already, or cannot be written.
             Unavailable: the disk is full.
             Unsupported: the store is remote.

@@ -175,6 +175,6 @@ def test_a_backup_needs_a_name(operator: Service) -> None:
 def test_a_backup_cannot_replace_a_file_of_the_store(
     operator: Service, store_path: Path, own: str
 ) -> None:
-    with pytest.raises(InvalidRequest, match="store itself"):
+    with pytest.raises(InvalidRequest, match="open store"):
         operator.backup(f"{store_path}{own}")
     assert operator.check()["ok"]

@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -107,6 +108,30 @@ def test_the_code_of_a_page_runs(run: Run, page: Path) -> None:
     if page == WITH_SPARK:
         pytest.importorskip("pyspark")
     run(page)
+
+
+def test_the_programs_of_worker_pools_run(run: Run, tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "worker-pools.md").read_text(encoding="utf-8")
+    spawning, forking, serving_api = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    serving_api += """
+import asyncio
+
+async def begin() -> None:
+    async with api.router.lifespan_context(api):
+        print(len(api.state.books.identities.list()))
+
+asyncio.run(begin())
+"""
+    printed = []
+    for program in (spawning, spawning.replace("forkserver", "spawn"), forking, serving_api):
+        (tmp_path / "program.py").write_text(program, encoding="utf-8")
+        command = [sys.executable, "-W", "ignore", "program.py"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        printed.append(done.stdout)
+    assert printed[:2] == ["{'APPROVED'}\n20\n"] * 2
+    assert "'identities': 20" in printed[2]
+    assert printed[3] == "20\n"
 
 
 def test_the_readme_runs_with_its_output(

@@ -249,7 +249,7 @@ def test_a_full_disk_leaves_the_existing_file(
 def test_the_store_itself_is_never_written_over(
     full: Service, store_path: Path, form: str, own: str
 ) -> None:
-    with pytest.raises(InvalidRequest, match="store itself"):
+    with pytest.raises(InvalidRequest, match="open store"):
         full.export("claims", f"{store_path}{own}", form)
     assert full.check()["ok"]
     assert len(full.claims.list()) == 1

@@ -347,7 +347,7 @@ def test_a_file_that_replaces_the_store_during_the_load_is_not_changed(tmp_path:
     rename = WhileWriting(lambda: other.rename(path))
     with (
         furnished(path) as svc,
-        pytest.raises(comptroller.Unusable, match="moved or replaced during the load"),
+        pytest.raises(comptroller.Unusable, match="moved, replaced or removed"),
     ):
         svc.load("claims", io.BytesIO(source), progress=rename)
     assert path.read_bytes() == before

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -12,10 +11,12 @@
 #include <optional>
 #include <set>
 #include <system_error>
+#include <tuple>
 
 #include "db/sqlite/backup.hpp"
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/lock_file.hpp"
+#include "db/sqlite/open_file.hpp"
 #include "db/sqlite/private_copy.hpp"
 #include "db/sqlite/readers.hpp"
 #include "db/sqlite/schema.hpp"
@@ -31,10 +32,7 @@ namespace filesystem = std::filesystem;
 
 constexpr std::chrono::seconds max_wait_to_open{30};
 constexpr int cache_kib_of_writer = 65536;
-constexpr int max_links = 40;
 constexpr int max_attempts = 5;  // to begin snapshots of one state
-constexpr std::array<const char*, 6> file_suffixes{"",      "-wal",         "-shm",
-                                                   "-lock", "-commit-lock", private_copy_suffix};
 
 Deadline deadline_to_open() {
   return Clock::now() + max_wait_to_open;
@@ -46,7 +44,7 @@ SqliteConnection& sqlite(Connection& connection) {
 
 class SqliteDatabase final : public Database {
  public:
-  SqliteDatabase(std::string path, const OpenOptions& options);
+  SqliteDatabase(std::unique_ptr<OpenFile> file, const OpenOptions& options);
   ~SqliteDatabase() override;
 
   Lease reader() override { return readers_.lend(); }
@@ -66,7 +64,7 @@ class SqliteDatabase final : public Database {
   std::int64_t version() override;
   LogSize log_size() override;
   std::string folder() const override { return filesystem::path(path_).parent_path().string(); }
-  bool owns(const std::string& path) const override;
+  bool owns(const std::string& path) const override { return find_open_file(path).has_value(); }
   Health health() override;
   void backup(const std::string& destination) override;
   void interrupt() noexcept override { interrupt_.close(); }
@@ -78,6 +76,7 @@ class SqliteDatabase final : public Database {
     throw Error(Code::read_only, "the store was opened read-only");
   }
 
+  std::unique_ptr<OpenFile> file_;  // destroyed after all connections
   std::string path_;
   OpenOptions options_;
   Interrupt interrupt_;
@@ -91,13 +90,14 @@ class SqliteDatabase final : public Database {
   std::int64_t opening_of_watch_ = 0;
 };
 
-SqliteDatabase::SqliteDatabase(std::string path, const OpenOptions& options)
-    : path_(std::move(path)),
+SqliteDatabase::SqliteDatabase(std::unique_ptr<OpenFile> file, const OpenOptions& options)
+    : file_(std::move(file)),
+      path_(file_->path()),
       options_(options),
       interrupt_(options.check_interrupt),
-      write_lock_(path_ + "-lock", LockFile::Purpose::write, options.read_only),
-      commit_lock_(path_ + "-commit-lock", LockFile::Purpose::commit, options.read_only),
-      readers_(path_, options.read_only, interrupt_) {
+      write_lock_(path_, LockFile::Purpose::write, options.read_only),
+      commit_lock_(path_, LockFile::Purpose::commit, options.read_only),
+      readers_(*file_, options.read_only, interrupt_) {
   std::optional<LockGuard> migrating;
   std::optional<LockGuard> opening;
   opening.emplace(commit_lock_, deadline_to_open(), &interrupt_);
@@ -117,6 +117,7 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
                                  std::optional<LockGuard>& migrating) {
   write_connection_ =
       std::make_unique<SqliteConnection>(path_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  file_->identify();  // it exists now
   SqliteConnection& connection = *write_connection_;
   const bool is_older = schema_version(connection, path_) < newest_schema_version();
   if (is_older) {
@@ -136,7 +137,7 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
   // A log that a reader has let grow is cut when it begins again.
   connection.execute("PRAGMA journal_size_limit = " + std::to_string(large_log));
   connection.execute("PRAGMA cache_size = -" + std::to_string(cache_kib_of_writer));
-  writer_ = std::make_unique<Writer>(connection, write_lock_, commit_lock_, interrupt_,
+  writer_ = std::make_unique<Writer>(connection, *file_, write_lock_, commit_lock_, interrupt_,
                                      options_.max_wait);
 }
 
@@ -150,6 +151,10 @@ SqliteDatabase::~SqliteDatabase() {
     // closes later.
     const LockGuard writing(write_lock_, std::try_to_lock);
     if (write_connection_ && !writing.is_held()) write_connection_->keep_log();
+    // SQLite would leave the log to the file that now has the path.
+    if (write_connection_ && writing.is_held() && !file_->has_place()) {
+      std::ignore = write_connection_->truncate_log();
+    }
     write_connection_.reset();
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): destructors close the members
   }
@@ -203,24 +208,6 @@ std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
   return leases;
 }
 
-// Resolves links, so that all users of a file share its lock files.
-std::string resolve(const std::string& path) {
-  std::error_code failure;
-  filesystem::path file = filesystem::absolute(path, failure);
-  // std::filesystem::canonical does not follow a link to a missing file.
-  for (int links = 0; links < max_links && filesystem::is_symlink(file, failure); ++links) {
-    file = file.parent_path() / filesystem::read_symlink(file, failure);
-  }
-  file = filesystem::weakly_canonical(file, failure);
-  return failure ? path : file.string();
-}
-
-bool SqliteDatabase::owns(const std::string& path) const {
-  const std::string resolved = resolve(path);
-  return std::ranges::any_of(file_suffixes,
-                             [&](const char* suffix) { return path_ + suffix == resolved; });
-}
-
 // Returns the files of SQLite's library that are mapped into this process, if the system has /proc.
 std::vector<std::string> mapped_copies() {
   std::set<std::string> paths;
@@ -257,6 +244,18 @@ void SqliteDatabase::backup(const std::string& destination) {
   back_up(sqlite(*reader()), destination);
 }
 
+// Throws if other paths lead to the file. SQLite finds the log by the path, so writes by two paths
+// would be in two logs.
+void refuse_other_names(const std::string& path) {
+  std::error_code failure;
+  const auto names = filesystem::hard_link_count(path, failure);
+  if (failure || names < 2) return;
+  throw Error(Code::unusable,
+              path + " has " + std::to_string(names) +
+                  " names (hard links), but only one log; replace the other names by copies, or "
+                  "remove them");
+}
+
 std::string make_temporary_file() {
   const char* folder =
       std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): read only when a store is opened
@@ -274,10 +273,11 @@ std::unique_ptr<Database> open(const std::string& path, const OpenOptions& optio
     throw Error::invalid("read_only", "a store in memory begins empty; open it for writing");
   }
   if (options.is_temporary) {
-    return std::make_unique<SqliteDatabase>(make_temporary_file(), options);
+    return std::make_unique<SqliteDatabase>(std::make_unique<OpenFile>(make_temporary_file()),
+                                            options);
   }
   if (path.empty()) throw Error::invalid("path", "must name a file");
-  const std::string resolved = resolve(path);
+  const std::string resolved = resolve(path);  // so that all users of a file share its lock files
   try {
     std::error_code unreadable;  // SQLite reports it
     const filesystem::file_status found = filesystem::status(resolved, unreadable);
@@ -287,8 +287,16 @@ std::unique_ptr<Database> open(const std::string& path, const OpenOptions& optio
     if (filesystem::exists(found) && !filesystem::is_regular_file(found)) {
       throw Error(Code::unusable, "it is not a file");
     }
-    if (filesystem::exists(found)) refuse_foreign(resolved);
-    return std::make_unique<SqliteDatabase>(resolved, options);
+    auto file = std::make_unique<OpenFile>(resolved);
+    if (const auto store = find_open_file(resolved); store && *store != resolved) {
+      throw Error(Code::unusable,
+                  path + " is a file of the open store " + *store + "; name another file");
+    }
+    if (filesystem::exists(found)) {
+      refuse_foreign(resolved);
+      refuse_other_names(resolved);
+    }
+    return std::make_unique<SqliteDatabase>(std::move(file), options);
   } catch (const Error& error) {
     if (error.detail().find(resolved) != std::string::npos) throw;
     throw Error(error.code(), "cannot open " + path + ": " + error.detail());

@@ -3,17 +3,21 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 namespace comptroller::db::sqlite {
 
 namespace {
+
+constexpr ::mode_t mode_of_new = 0644;  // like SQLite's files, minus the umask
 
 // Every LockFile of the process. The mutex also guards the opening and closing of their
 // descriptors, so that a fork finds all of them.
@@ -47,8 +51,11 @@ void LockFile::after_fork_in_child() {
   registry().mutex.unlock();
 }
 
-LockFile::LockFile(std::string path, Purpose purpose, bool is_optional)
-    : path_(std::move(path)), purpose_(purpose), is_optional_(is_optional) {
+LockFile::LockFile(std::string database, Purpose purpose, bool is_optional)
+    : database_(std::move(database)),
+      purpose_(purpose),
+      path_(database_ + (purpose == Purpose::write ? "-lock" : "-commit-lock")),
+      is_optional_(is_optional) {
   static const int is_registered =
       ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
   if (is_registered != 0) throw Error(Code::unavailable, "out of memory");
@@ -72,12 +79,29 @@ void LockFile::close() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+// Opens the file, and creates it if it is missing. Returns -1 if that fails.
+int LockFile::open() const {
+  constexpr int how = O_RDONLY | O_CLOEXEC;  // flock needs no permission to write
+  const int existing = ::open(path_.c_str(), how);
+  if (existing >= 0 || errno != ENOENT || is_optional_) return existing;
+  struct stat database{};
+  const bool is_known = ::stat(database_.c_str(), &database) == 0;
+  const ::mode_t mode = is_known ? database.st_mode & 0777 : mode_of_new;
+  // Exclusively, so that root gives away no file to which somebody's link leads.
+  const int created = ::open(path_.c_str(), how | O_CREAT | O_EXCL, mode);
+  if (created < 0 && errno == EEXIST) return ::open(path_.c_str(), how);  // another process did
+  if (created < 0 || !is_known) return created;
+  // Only root may give a file away; SQLite does the same with its log.
+  if (::geteuid() == 0) std::ignore = ::fchown(created, database.st_uid, database.st_gid);
+  std::ignore = ::fchmod(created, mode);  // the umask has removed some
+  return created;
+}
+
 // Whether there is a file to lock. Called with mutex_ held, or by the constructor.
 bool LockFile::exists() {
   if (descriptor_ < 0) {
-    const int how = is_optional_ ? O_RDONLY : O_RDWR | O_CREAT;
     const std::lock_guard opening(registry().mutex);
-    descriptor_ = ::open(path_.c_str(), how | O_CLOEXEC, 0666);
+    descriptor_ = open();
   }
   return descriptor_ >= 0;
 }

@@ -6,6 +6,10 @@
 //   commit lock  <file>-commit-lock  held to open, to commit, to begin snapshots on several
 //                                    connections, and to close; never held for long, so that nobody
 //                                    waits for another process's load to open or read the database
+// The write lock also excludes the race of SQLite 3.7.0 to 3.51.2 between a writer and a checkpoint
+// that resets the log (sqlite.org/wal.html#walresetbug), but only among comptroller's own
+// processes: a program that does not take it may still lose commits of theirs and of its own.
+//
 // Order: a thread that holds a commit lock waits for no other lock, but it may try one. So the
 // write lock is always taken first. Debug builds assert this.
 #pragma once
@@ -21,9 +25,10 @@ class LockFile {
  public:
   enum class Purpose { write, commit };
 
-  // Creates the file if it is missing. Throws if it cannot be created, unless `is_optional`: then
-  // locking is a no-op until another process has created the file.
-  LockFile(std::string path, Purpose purpose, bool is_optional);
+  // Creates the file beside the database if it is missing, with the owner and the permissions of
+  // the database, so that a command of root locks no user out. Throws if it cannot be created,
+  // unless `is_optional`: then locking is a no-op until another process has created the file.
+  LockFile(std::string database, Purpose purpose, bool is_optional);
   ~LockFile();
 
  private:
@@ -36,12 +41,14 @@ class LockFile {
   static void after_fork_in_child();
 
   void close();
+  int open() const;
   bool exists();
   bool take();
   void release();
 
-  std::string path_;
+  std::string database_;
   Purpose purpose_;
+  std::string path_;
   bool is_optional_;
   std::mutex mutex_;  // the descriptor owns the file lock, so all threads share it
   int descriptor_ = -1;

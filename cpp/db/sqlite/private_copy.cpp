@@ -29,16 +29,6 @@ constexpr std::string_view is_not_null = " IS NOT NULL";
                                   "; nothing was kept, load with COMPTROLLER_LOAD_BY_STATEMENTS=1");
 }
 
-// Throws if another file has the path of a connection.
-void require_place(SqliteConnection& connection) {
-  int has_moved = 0;
-  connection.check(
-      sqlite3_file_control(connection.handle(), "main", SQLITE_FCNTL_HAS_MOVED, &has_moved));
-  if (has_moved == 0) return;
-  throw Error(Code::unusable,
-              "the store was moved or replaced during the load; nothing was kept, open it again");
-}
-
 // The disk writes a file while more is added to it, so that its fsync takes less time.
 void begin_to_write([[maybe_unused]] std::FILE* file) {
 #ifdef SYNC_FILE_RANGE_WRITE
@@ -198,7 +188,7 @@ void PrivateCopy::verify_order() {
   }
 }
 
-int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
+int PrivateCopy::adopt(SqliteConnection& live, const OpenFile& file, LockFile& commit_lock,
                        std::chrono::milliseconds max_wait) {
   connection_->query("COMMIT").run();
   const auto verify_all = [this] {
@@ -214,7 +204,7 @@ int PrivateCopy::adopt(SqliteConnection& live, LockFile& commit_lock,
   target.commit_durably();
   Backup backup = begin_backup(*source_, target);
   step(backup, 0, target);
-  require_place(live);
+  file.require_place();
   // The lock now prevents other writes.
   if (!is_current()) {
     throw Error(

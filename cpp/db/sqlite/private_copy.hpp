@@ -7,12 +7,10 @@
 
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/lock_file.hpp"
+#include "db/sqlite/open_file.hpp"
 #include "db/sqlite/table_filler.hpp"
 
 namespace comptroller::db::sqlite {
-
-// The suffix of the name that the copy has until it has been opened.
-inline constexpr const char* private_copy_suffix = "-filling";
 
 // The copy has no name while it is in use, so it disappears with the process. The caller holds the
 // write lock while it makes and adopts the copy. For one thread at a time.
@@ -34,9 +32,10 @@ class PrivateCopy {
   bool is_current() { return watch_->read_number("PRAGMA data_version") == version_; }
   // Verifies the copy and makes it the content of the database that `live` writes. Returns the
   // number of frames that are then in the log; if that is unknown, of this write. Throws, and
-  // leaves the database unchanged, if the verification fails or another program wrote to the
-  // database.
-  int adopt(SqliteConnection& live, LockFile& commit_lock, std::chrono::milliseconds max_wait);
+  // leaves the database unchanged, if the verification fails, `file` lost its place, or another
+  // program wrote to the database.
+  int adopt(SqliteConnection& live, const OpenFile& file, LockFile& commit_lock,
+            std::chrono::milliseconds max_wait);
 
   // Starts to fill a table; returns nullptr if statements must fill it.
   std::unique_ptr<TableFiller> start(std::string_view table);

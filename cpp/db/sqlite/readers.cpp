@@ -30,8 +30,9 @@ std::unique_ptr<SqliteConnection> open_reader(const std::string& path, bool is_i
 }  // namespace
 
 // NOLINTBEGIN(concurrency-mt-unsafe): the environment is read only when a store is opened
-Readers::Readers(std::string path, bool is_only_read, const Interrupt& interrupt)
-    : path_(std::move(path)),
+Readers::Readers(OpenFile& file, bool is_only_read, const Interrupt& interrupt)
+    : file_(file),
+      path_(file.path()),
       is_only_read_(is_only_read),
       reads_with_sql_(std::getenv(reads_with_sql) != nullptr),
       interrupt_(interrupt) {}
@@ -57,6 +58,7 @@ void Readers::follow_changes() {
   const std::optional<FileState> now = needs_immutable() ? std::optional(state()) : std::nullopt;
   if (now == immutable_) return;
   idle_.clear();
+  file_.identify();
   ++opening_;
   immutable_ = now;
 }
@@ -77,6 +79,7 @@ Lease Readers::lend() {
   }
   if (!connection) {
     connection = open_reader(path_, is_immutable);
+    if (!is_immutable) file_.require_place();
     if (reads_with_sql_) connection->read_with_sql();
   }
   connection->set_interrupt(&interrupt_);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "db/sqlite/connection.hpp"
+#include "db/sqlite/open_file.hpp"
 
 namespace comptroller::db::sqlite {
 
@@ -22,12 +23,13 @@ class Readers {
   // that run at once is about the number of processors, plus a few that wait for the disk.
   static constexpr std::size_t max_idle_connections = 16;
 
-  // Opens no connection yet. `is_only_read`: this process never writes the file. `interrupt` must
-  // outlive the connections. Reads the environment.
-  Readers(std::string path, bool is_only_read, const Interrupt& interrupt);
+  // Opens no connection yet. `is_only_read`: this process never writes the file. `file` and
+  // `interrupt` must outlive the connections. Reads the environment.
+  Readers(OpenFile& file, bool is_only_read, const Interrupt& interrupt);
 
   // Lends a connection outside any transaction, an idle one if possible. It must be returned before
-  // this object is destroyed.
+  // this object is destroyed. All connections read one file: if the path leads to another one,
+  // throws unusable instead of opening a connection.
   Lease lend();
   // Returns a number that changes when the earlier connections do not see the file's changes.
   int opening();
@@ -43,6 +45,7 @@ class Readers {
   void follow_changes();
   void take_back(std::unique_ptr<SqliteConnection> connection, int opening);
 
+  OpenFile& file_;
   std::string path_;
   bool is_only_read_;
   bool reads_with_sql_;  // instead of pages, for all connections

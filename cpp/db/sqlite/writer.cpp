@@ -41,9 +41,11 @@ void Writing::refuse(const Writer& writer) {
   }
 }
 
-Writer::Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& commit_lock,
-               const Interrupt& interrupt, std::chrono::milliseconds max_wait)
+Writer::Writer(SqliteConnection& connection, const OpenFile& file, LockFile& write_lock,
+               LockFile& commit_lock, const Interrupt& interrupt,
+               std::chrono::milliseconds max_wait)
     : connection_(connection),
+      file_(file),
       write_lock_(write_lock),
       commit_lock_(commit_lock),
       interrupt_(interrupt),
@@ -298,8 +300,17 @@ void Writer::run_one(Task& task, bool is_alone) {
   connection_.query("RELEASE task").run();
 }
 
+// Throws if the path of the database leads to another file or to none. Called with the write lock.
+void Writer::require_place() {
+  if (file_.has_place()) return;
+  // Completes the open file, and leaves no log that the next opener would apply to the other one.
+  std::ignore = connection_.truncate_log();
+  file_.require_place();
+}
+
 void Writer::begin() {
   if (connection_.in_transaction()) undo();  // of an earlier transaction whose rollback failed
+  require_place();
   connection_.query("BEGIN IMMEDIATE").run();
 }
 

@@ -15,6 +15,7 @@
 
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/lock_file.hpp"
+#include "db/sqlite/open_file.hpp"
 
 namespace comptroller::db::sqlite {
 
@@ -61,8 +62,8 @@ using Tasks = std::list<Task*>;
 class Writer {
  public:
   // The arguments must outlive the writer.
-  Writer(SqliteConnection& connection, LockFile& write_lock, LockFile& commit_lock,
-         const Interrupt& interrupt, std::chrono::milliseconds max_wait);
+  Writer(SqliteConnection& connection, const OpenFile& file, LockFile& write_lock,
+         LockFile& commit_lock, const Interrupt& interrupt, std::chrono::milliseconds max_wait);
   // Ends the writes of write_later that have not begun.
   ~Writer();
 
@@ -103,6 +104,7 @@ class Writer {
   void run_alone(std::chrono::milliseconds max_wait, const std::function<void()>& work);
   void run_bulk(const std::function<bool(Connection&)>& work);
   void run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&)>& work);
+  void require_place();
   void begin();
   void commit(Deadline deadline);
   void count(const Tasks& batch) noexcept;
@@ -112,6 +114,7 @@ class Writer {
   void plan_next_checkpoint() noexcept;
 
   SqliteConnection& connection_;
+  const OpenFile& file_;
   LockFile& write_lock_;
   LockFile& commit_lock_;
   const Interrupt& interrupt_;

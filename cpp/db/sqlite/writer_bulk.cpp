@@ -54,6 +54,7 @@ void Writer::run_alone(std::chrono::milliseconds max_wait, const std::function<v
     guard.emplace(write_lock_, task.deadline, &interrupt_);
     connection_.set_deadline(Deadline::max());
     if (connection_.in_transaction()) undo();  // of an earlier transaction whose rollback failed
+    require_place();
     connection_.set_interrupt(&interrupt_);
     work();
     connection_.set_interrupt(nullptr);
@@ -82,7 +83,7 @@ void Writer::run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&
   copy.connection().set_interrupt(&interrupt_);
   const bool keeps = work(copy.connection());
   if (!keeps) return;
-  frames_in_log_ = copy.adopt(connection_, commit_lock_, max_wait_);
+  frames_in_log_ = copy.adopt(connection_, file_, commit_lock_, max_wait_);
   plan_next_checkpoint();
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from glob import glob
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import polars
 
 from comptroller.analysis.engines import Engine
 from comptroller.analysis.registry import ALL_ROWS, TABLES
+from comptroller.bulk.files import refuse_open_store
 from comptroller.description import members
 from comptroller.errors import Forbidden, invalid, make
 
@@ -73,7 +75,11 @@ class Exports:
         """Makes the engine scan all of the files. Raises InvalidRequest if the table has none."""
         if table not in self._paths:
             raise invalid("tables", f"there is no {table}; there are {', '.join(self._paths)}")
-        engine.scan(table, self._paths[table])
+        path = self._paths[table]
+        pattern = f"{path}/**/*.parquet" if Path(path).is_dir() else path
+        for each in (path, *glob(pattern, recursive=True)):  # noqa: PTH207
+            refuse_open_store("tables", each)
+        engine.scan(table, path)
 
 
 class Tables:

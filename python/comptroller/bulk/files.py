@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from comptroller._core import open_store_of
 from comptroller.errors import Unusable, invalid, of_system, unusable
 
 #: The suffixes of the files beside a store.
@@ -29,21 +30,26 @@ def export_format(path: str | os.PathLike[str], *, is_partitioned: bool) -> str:
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path]:
+def whole_file(
+    path: str | os.PathLike[str], mode: int = 0o666, *, store: Path | None = None
+) -> Iterator[Path]:
     """Yields an empty temporary file, and renames it to `path` after the block, durably.
 
-    An existing file is replaced and its permissions are kept; for a symbolic link, the target is
-    replaced. If the block raises, the temporary file is removed. A signal that kills the process
-    leaves it behind, so a program that writes files should turn SIGTERM into an exception.
+    An existing file is replaced, and its permissions and owner are kept; for a symbolic link, the
+    target is replaced. If the block raises, the temporary file is removed. A signal that kills the
+    process leaves it behind, so a program that writes files should turn SIGTERM into an exception.
 
     Args:
         path: the file.
         mode: the permissions of a new file, before the umask is applied.
+        store: the store that the file belongs to; a new file gets its owner.
 
     Raises:
+        InvalidRequest: the file belongs to an open store.
         Unusable: the file cannot be written.
         Unavailable: the disk is full.
     """
+    refuse_open_store("path", path)
     given = Path(path)
     if given.exists() and not given.is_file():
         raise unusable(f"{path} cannot be written: it is not a file")
@@ -56,7 +62,10 @@ def whole_file(path: str | os.PathLike[str], mode: int = 0o666) -> Iterator[Path
             os.close(os.open(part, flags, 0o600 if whole.exists() else mode))
             yield part
             if whole.exists():
+                give_owner(part, whole)
                 part.chmod(stat.S_IMODE(whole.stat().st_mode))
+            elif store is not None:
+                give_owner(part, store)
             _take_name(part, whole)
     finally:
         with suppress(OSError):
@@ -89,8 +98,32 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
+def give_owner(target: Path, model: Path) -> None:
+    """Gives a file the owner of another one, if this process may.
+
+    Only root may: so a command of root leaves no file that the user of a store cannot open.
+    """
+    with suppress(OSError):
+        status = model.stat()
+        # Another user may have replaced the target by a link.
+        os.chown(target, status.st_uid, status.st_gid, follow_symlinks=False)
+
+
+def refuse_open_store(name: str, path: str | os.PathLike[str]) -> None:
+    """Raises InvalidRequest for argument `name` if `path` leads to a file of an open store.
+
+    Call it before a file is opened whose path a caller gave. Closing a file of a store that is
+    open in this process would drop SQLite's locks, and another program could then remove the
+    store's log, with the last writes.
+    """
+    store = open_store_of(os.fsencode(path))
+    if store is not None:
+        raise invalid(name, f"{path} is a file of the open store {store}; name another file")
+
+
 def refuse_store(name: str, path: str | os.PathLike[str]) -> None:
     """Raises InvalidRequest for argument `name` if `path` is a store or a file beside one."""
+    refuse_open_store(name, path)
     whole = Path(path).resolve()
     stores = [whole]
     stores += [
@@ -108,8 +141,7 @@ _SQLITE_HEADER_SIZE = 100
 
 
 def _is_database(path: Path) -> bool:
-    # Opening and closing the file directly would release the POSIX locks that SQLite holds on it in
-    # this process; another program could then remove the write-ahead log of an open store.
+    # Opened by SQLite, like a store that another thread opens meanwhile; see refuse_open_store.
     import sqlite3
 
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"

@@ -19,6 +19,7 @@ import msgspec
 
 from comptroller import arguments
 from comptroller._core import arrow_lines
+from comptroller.bulk.files import refuse_open_store
 from comptroller.bulk.streams import Rows
 from comptroller.display.html import SHOWN_ROWS, TableColumn, html
 from comptroller.display.progress import Progress
@@ -126,6 +127,7 @@ def opened(source: LoadSource, kind: str, progress: Progress | None) -> Iterator
         yield Opened(_rows_reader(cast("Rows", source), kind), None, progress)
     elif isinstance(source, (str, os.PathLike)):
         path = arguments.path("source", source)
+        refuse_open_store("source", path)
         with ExitStack() as closing:
             with _naming(path):
                 file = closing.enter_context(Path(path).open("rb"))

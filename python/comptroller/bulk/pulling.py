@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from comptroller.bulk.files import whole_file
+from comptroller.bulk.files import refuse_open_store, whole_file
 from comptroller.bulk.loading import LoadResult
 from comptroller.decoding import Time
 from comptroller.description import stored
@@ -153,6 +153,7 @@ class _Checkpoint:
 
     def __init__(self, target: Service, kind: str, source: str) -> None:
         path = target.host.path
+        self._store = None if path is None else Path(path)
         self._path = None if path is None else Path(path + SUFFIX)
         self._kind = kind
         self._source = source
@@ -180,6 +181,7 @@ class _Checkpoint:
     def _read(self) -> dict[str, dict[str, Time]]:
         if self._path is None or not self._path.exists():
             return {}
+        refuse_open_store("target", self._path)
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=dict[str, dict[str, Time]])
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -189,7 +191,7 @@ class _Checkpoint:
 
     def _write(self, starts: dict[str, dict[str, Time]]) -> None:
         if self._path is not None and starts != self._read():
-            with whole_file(self._path) as part:
+            with whole_file(self._path, store=self._store) as part:
                 part.write_bytes(msgspec.json.format(msgspec.json.encode(starts)))
 
 

@@ -148,6 +148,10 @@ def _secret(given: str | None, file: str | None) -> str | None:
         source = click.get_current_context().get_parameter_source("client_secret")
         if source is ParameterSource.COMMANDLINE:
             raise click.UsageError("give --client-secret or --client-secret-file, not both")
+        if file != "-":
+            from comptroller.bulk.files import refuse_open_store
+
+            refuse_open_store("--client-secret-file", file)
         try:
             text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

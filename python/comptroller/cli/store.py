@@ -112,5 +112,8 @@ def migrate(db: str, as_json: bool) -> None:
 
 def _schema_version(db: str) -> int:
     """Returns the schema version in the file's header, which may lag behind the write-ahead log."""
+    from comptroller.bulk.files import refuse_open_store
+
+    refuse_open_store("--db", db)
     with Path(db).open("rb") as file:
         return int.from_bytes(file.read(_USER_VERSION.stop)[_USER_VERSION], "big")

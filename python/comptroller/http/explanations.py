@@ -122,8 +122,9 @@ EXPLANATIONS: dict[str, Explanation] = {
     ),
     "closed": Explanation(
         "The service was closed, or its process was forked after the store was opened.",
-        "In Python, open the store or connect again. Over HTTP, the server is stopping; try again "
-        "after the seconds in Retry-After.",
+        "In Python, open the store or connect again; start child processes with the method spawn "
+        "or forkserver, or close the store before the fork. Over HTTP, the server is stopping; try "
+        "again after the seconds in Retry-After.",
     ),
     "read-only": Explanation(
         "The store was opened read-only, and the operation writes.",

@@ -16,7 +16,8 @@ import msgspec
 from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from comptroller.errors import invalid, unavailable, unusable
+from comptroller.bulk.files import refuse_open_store
+from comptroller.errors import Error, invalid, unavailable, unusable
 from comptroller.http.background import Background
 from comptroller.http.tokens import Key
 from comptroller.loopback import host_of, is_loopback, is_private
@@ -110,7 +111,7 @@ class PublishedKeys:
     def _fetch(self) -> None:
         try:
             self._set(self._read())
-        except (OSError, HTTPException, ValueError) as error:
+        except (Error, OSError, HTTPException, ValueError) as error:
             self._is_failing = True
             _log.warning("the keys of the token issuer were not refreshed: %s", error)
 
@@ -133,6 +134,7 @@ class PublishedKeys:
     def _read(self) -> dict[str, Key]:
         ends_at = time.monotonic() + self._within_s
         if not self._is_url:
+            refuse_open_store("jwks", self._source)
             with Path(self._source).open("rb") as file:
                 return _usable(_bounded(file, ends_at))
         request = Request(

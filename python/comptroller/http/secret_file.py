@@ -7,11 +7,11 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from comptroller.bulk.files import whole_file
+from comptroller.bulk.files import give_owner, refuse_open_store, whole_file
 from comptroller.errors import Error, Unusable, of_system, unavailable, unusable
 from comptroller.http.background import Background
 
@@ -32,14 +32,15 @@ class SecretFile:
 
     def __init__(self, store: str | os.PathLike[str], suffix: str) -> None:
         # Resolved, so that links to the store have the same secret file.
-        whole = Path(store).resolve()
-        self.path = whole.with_name(whole.name + suffix)
+        self._store = Path(store).resolve()
+        self.path = self._store.with_name(self._store.name + suffix)
 
     def read(self) -> bytes | None:
         """Returns the content, or None if the file is missing.
 
         Raises Unusable also if other users may read or change the file.
         """
+        refuse_open_store("store", self.path)
         try:
             # O_NONBLOCK, because opening a pipe would block.
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -60,15 +61,16 @@ class SecretFile:
 
     def write(self, data: bytes) -> None:
         """Replaces the content atomically and durably."""
-        with whole_file(self.path, 0o600) as part:
+        with whole_file(self.path, 0o600, store=self._store) as part:
             part.write_bytes(data)
 
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Locks the file against changes by other processes and threads."""
         lock = self.path.with_name(self.path.name + "-lock")
+        refuse_open_store("store", lock)
         try:
-            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = self._open(lock)
         except OSError as error:
             raise of_system(error, f"{lock} cannot be opened: {error.strerror}") from error
         try:
@@ -76,6 +78,17 @@ class SecretFile:
             yield
         finally:
             os.close(descriptor)
+
+    def _open(self, lock: Path) -> int:
+        """Opens a lock file; creates a missing one, for the user of the store."""
+        how = os.O_RDONLY | os.O_CLOEXEC  # flock needs no permission to write
+        try:
+            return os.open(lock, how)
+        except FileNotFoundError:
+            with suppress(FileExistsError):  # made by another process
+                os.close(os.open(lock, how | os.O_CREAT | os.O_EXCL, 0o600))
+                give_owner(lock, self._store)
+            return os.open(lock, how)
 
     def damaged(self, what: str, remedy: str) -> Unusable:
         """Returns the error of a damaged file."""

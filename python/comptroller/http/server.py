@@ -18,7 +18,8 @@ from typing import Any, cast
 import uvicorn
 import uvloop
 
-from comptroller.errors import Unusable, unusable
+from comptroller.bulk.files import refuse_open_store
+from comptroller.errors import Error, Unusable, unusable
 from comptroller.http.app import App
 from comptroller.http.exchange import Receive, Scope, Send
 from comptroller.http.guard import MAX_CONNECTIONS, GuardedProtocol, GuardedServer
@@ -118,6 +119,8 @@ def serve(
         with suppress(asyncio.CancelledError):
             await app(scope, receive, send)
 
+    if tls_cert and tls_key:
+        _refuse_open_stores(tls_cert, tls_key)
     config = uvicorn.Config(
         served,
         http=partial(GuardedProtocol, receive_within_s=receive_within_s, lane=lane),  # type: ignore[arg-type]
@@ -169,6 +172,7 @@ def _allow_files() -> None:
 
 def require_certificate(certificate: str, key: str) -> None:
     """Raises Unusable unless the files are a certificate chain and its private key."""
+    _refuse_open_stores(certificate, key)
     try:
         # An empty password, so that an encrypted key fails instead of prompting on the terminal.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
@@ -179,13 +183,18 @@ def require_certificate(certificate: str, key: str) -> None:
         ) from error
 
 
+def _refuse_open_stores(certificate: str, key: str) -> None:
+    refuse_open_store("--tls-cert", certificate)
+    refuse_open_store("--tls-key", key)
+
+
 def _reload_certificate(app: App, context: ssl.SSLContext, certificate: str, key: str) -> None:
     """Loads a new certificate for new connections; logs an error if it cannot be used."""
     try:
         # Checked first, because loading a mismatched pair would leave the context without a key.
         require_certificate(certificate, key)
         context.load_cert_chain(certificate, key, password="")
-    except (Unusable, OSError) as error:
+    except (Error, OSError) as error:
         _log.error("the certificate was not reloaded: %s", error)
     else:
         _show_expiry(app, certificate)

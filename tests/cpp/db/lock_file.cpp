@@ -227,12 +227,12 @@ TEST_CASE("one time limit covers all waits of a write") {
     }
   };
   {
-    sqlite::LockFile lock(folder / "a.db-lock", Purpose::write, false);
+    sqlite::LockFile lock(folder / "a.db", Purpose::write, false);
     const sqlite::LockGuard guard(lock, Clock::now());
     CHECK(is_refused());
   }
   {
-    sqlite::LockFile lock(folder / "a.db-commit-lock", Purpose::commit, false);
+    sqlite::LockFile lock(folder / "a.db", Purpose::commit, false);
     std::jthread([&] {
       const sqlite::LockGuard guard(lock, Clock::now());
       std::jthread([&] { CHECK(is_refused()); }).join();
