@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <random>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "model/error.hpp"
@@ -95,9 +96,9 @@ WholeFile::WholeFile(std::string path, Existing existing)
     const auto target = std::filesystem::canonical(path_, failure);
     if (failure) fail(failure.value());
     path_ = target.string();
-    permissions_ = present.st_mode & permission_bits;
+    replaced_ = {present.st_mode & permission_bits, present.st_uid, present.st_gid};
   }
-  open_unfinished(permissions_ ? mode_to_replace : mode_of_new);
+  open_unfinished(replaced_ ? mode_to_replace : mode_of_new);
 }
 
 void WholeFile::open_direct(int descriptor) {
@@ -152,7 +153,11 @@ void WholeFile::commit() {
     if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
     return;
   }
-  if (permissions_ && ::fchmod(descriptor_, *permissions_) != 0) fail(errno);
+  if (replaced_) {
+    // Only root may give a file away. First, because it removes permissions.
+    std::ignore = ::fchown(descriptor_, replaced_->user, replaced_->group);
+    if (::fchmod(descriptor_, replaced_->permissions) != 0) fail(errno);
+  }
   synchronise();
   const std::string& name = unfinished_path();
   // Opens the folder first, so that a failure is known before the file has its name.

@@ -15,9 +15,9 @@ bool leads_to(const std::string& path, int descriptor);
 // A regular file is written beside its final path and gets its name on commit, durably. Until then
 // it has no name if the file system supports that, else an unpredictable name. Without a commit
 // nothing is left of it; only a killed process can leave a file with an unpredictable name. A
-// replaced file passes its permissions on. If the path is a link, the file that the link refers to
-// is replaced. "-" (the standard output), pipes and devices are written directly. Every failure is
-// unavailable or unusable and names the path and the reason.
+// replaced file passes its permissions and, if this process may, its owner on. If the path is a
+// link, the file that the link refers to is replaced. "-" (the standard output), pipes and devices
+// are written directly. Every failure is unavailable or unusable and names the path and the reason.
 //
 // For one thread at a time.
 class WholeFile {
@@ -41,6 +41,12 @@ class WholeFile {
   void commit();
 
  private:
+  struct Access {
+    mode_t permissions;
+    uid_t user;
+    gid_t group;
+  };
+
   void open_direct(int descriptor);
   void open_unfinished(mode_t mode);
   void close() noexcept;
@@ -48,7 +54,7 @@ class WholeFile {
 
   std::string path_;
   Existing existing_;
-  std::optional<mode_t> permissions_;  // of the replaced file
+  std::optional<Access> replaced_;  // of the replaced file
   int descriptor_ = -1;
   bool is_direct_ = false;
   std::string unfinished_path_;  // empty while the unfinished file has no name
