@@ -83,7 +83,7 @@ class Writer {
   // keeps its snapshot. Frequent attempts while few frames are left find a time without readers, at
   // which the log begins again.
   static constexpr int frames_to_checkpoint = 4000;
-  static constexpr int min_frames_between_attempts = 400;
+  static constexpr int min_frames_between_attempts = 200;
 
   // Waits until the task is done or this thread leads. Throws if neither happens in time; the task
   // is then not run.
