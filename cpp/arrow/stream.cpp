@@ -76,6 +76,7 @@ void release(ArrowArrayStream* stream) {
 void add_first_codes(const Table& table) {
   table.source.check();
   const db::Lease snapshot = std::move(table.source.database->readers_of_one_snapshot(1).front());
+  begin_codes(table.codes, *snapshot);
   store::Listing listing = table.source.listing(*snapshot);
   table.layout->select(listing);
   Builder rows = table.layout->make_batch(table.representation, table.codes);

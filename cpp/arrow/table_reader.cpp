@@ -67,8 +67,13 @@ void TableReader::begin(std::unique_lock<std::mutex>& lock) {
     keys_to_read_ = listing.keys_from(1, limits.keys_a_chunk);
     return !keys_to_read_ || !listing.keys_from(keys_to_read_->before, limits.keys_a_chunk);
   };
+  const auto is_small_now = [&] {
+    const db::Lease connection = table_.source.database->reader();
+    const db::Snapshot snapshot(*connection);
+    return is_small(*connection);
+  };
   const std::size_t count =
-      is_small(*table_.source.database->reader())
+      is_small_now()
           ? 1
           : std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, limits.max_threads);
   std::vector<db::Lease> snapshots = table_.source.database->readers_of_one_snapshot(count);
@@ -87,6 +92,7 @@ void TableReader::begin(std::unique_lock<std::mutex>& lock) {
 void TableReader::work(db::Connection& connection, const std::stop_token& stop) {
   try {
     const Limits& limits = table_.limits;
+    begin_codes(table_.codes, connection);
     store::Listing listing = table_.source.listing(connection);
     table_.layout->select(listing);
     Builder batch = table_.layout->make_batch(table_.representation, table_.codes);

@@ -192,6 +192,10 @@ class Connection {
   // Afterwards all rows and indexes are in place.
   virtual void end_filling() = 0;
 
+  // A number that changes if the schema does, or if a restore replaced the content; as of the last
+  // transaction that a Snapshot or the database's writer began.
+  virtual std::int64_t content() const = 0;
+
   // See Snapshot.
   virtual void begin_snapshot() = 0;
   virtual void end_snapshot() noexcept = 0;

@@ -65,12 +65,16 @@ void Symbols::leave_gap(std::int64_t keys) {
 }
 
 bool Symbols::add_new(Symbols& copy) {
-  // Keys ascend, so if the last pair is the same, all pairs before it are.
-  Query last = copy.connection_.query(
-      "SELECT key, text FROM symbols WHERE key < $first ORDER BY key DESC LIMIT 1");
-  if (last.bind("$first", copy.first_new_).step() &&
-      find(last.column(1).bytes) != last.column(0).integer) {
-    return false;
+  {
+    Query before =
+        copy.connection_.query("SELECT key, text FROM symbols WHERE key < $first ORDER BY key");
+    Query now = connection_.query("SELECT key, text FROM symbols ORDER BY key");
+    before.bind("$first", copy.first_new_);
+    while (before.step()) {
+      if (!now.step() || now.column(0) != before.column(0) || now.column(1) != before.column(1)) {
+        return false;
+      }
+    }
   }
   Query added = copy.connection_.query("SELECT key, text FROM symbols WHERE key >= $first");
   added.bind("$first", copy.first_new_);

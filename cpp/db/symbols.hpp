@@ -1,5 +1,6 @@
 // Repeated texts (customers, words of open sets, assets, payout group ids) are stored once and
-// referenced by key. A committed pair of text and key never changes.
+// referenced by key. A committed pair of text and key never changes, unless a restore replaces the
+// content of the database.
 #pragma once
 
 #include <algorithm>
@@ -49,10 +50,11 @@ class Symbols {
   // them to a later state of the database.
   void leave_gap(std::int64_t keys);
   // Adds the texts that were new in a private copy. Returns false if one of them, or its key, is
-  // taken, or if this is no later state of the same database.
+  // taken, or if the other pairs of the copy are not the first ones here, as after a restore.
   bool add_new(Symbols& copy);
 
-  // Empties the cache, because a transaction that was undone may have added pairs.
+  // Empties the cache, because a transaction that was undone may have added pairs, or a restore
+  // replaced them.
   void forget();
 
  private:

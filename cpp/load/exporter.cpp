@@ -88,7 +88,12 @@ class RowFormatter {
 template <Record R>
 std::vector<RowFormatter<R>> make_formatters(db::Database& database, const service::Scan& scan,
                                              bool is_csv) {
-  const bool is_small = !scan.listing(*database.reader()).keys_from(keys_of_small, 1);
+  const auto is_small_now = [&] {
+    const db::Lease connection = database.reader();
+    const db::Snapshot snapshot(*connection);
+    return !scan.listing(*connection).keys_from(keys_of_small, 1);
+  };
+  const bool is_small = is_small_now();
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   std::vector<RowFormatter<R>> formatters;
   for (db::Lease& snapshot :

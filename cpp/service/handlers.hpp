@@ -21,7 +21,7 @@ struct Context {
   db::Connection& connection;
   const Principal& principal;
   const Environment& environment;
-  const Secret& secret;
+  Secret secret;
   BackgroundWork& background;
   std::string_view operation;
   Timestamp now;

@@ -104,9 +104,13 @@ PreparedCall prepare(Handler<Answer, Request> handler, const Operation& operatio
   return {std::move(canonical),
           [handler, request = std::move(request), &operation](
               Service& service, const Principal& caller, db::Connection& connection) {
-            Context context{
-                connection,           caller,         service.environment(),      service.secret(),
-                service.background(), operation.name, service.environment().now()};
+            Context context{connection,
+                            caller,
+                            service.environment(),
+                            service.secret(connection),
+                            service.background(),
+                            operation.name,
+                            service.environment().now()};
             auto answer = handler(context, request);
             if constexpr (Record<Answer>) {
               return json::to_text(answer, audience_of(caller));

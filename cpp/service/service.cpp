@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t max_idempotency_key = 255;
 
-std::optional<Secret> read_secret(db::Connection& connection) {
+std::optional<Secret> find_secret(db::Connection& connection) {
   db::Query query = connection.query("SELECT value FROM secrets WHERE name = 'cursor'");
   if (!query.step()) return std::nullopt;
   const db::Value value = query.column(0);
@@ -33,6 +33,11 @@ std::optional<Secret> read_secret(db::Connection& connection) {
   }
   std::memcpy(secret.data(), value.bytes.data(), secret.size());
   return secret;
+}
+
+Secret read_secret(db::Connection& connection) {
+  if (const auto secret = find_secret(connection)) return *secret;
+  throw Error::damaged("its cursor secret is missing");
 }
 
 // The readable views of all tables, generated from the field tables of the records.
@@ -51,15 +56,16 @@ std::vector<db::ReadableView> readable_views() {
 }
 
 // Creates the initial contents of a store: its secret, the default customer, the readable views.
-// Returns the secret.
-Secret initialise_store(db::Database& database) {
-  std::optional<Secret> secret;
+void initialise_store(db::Database& database) {
   {
     const db::Lease reader = database.reader();
-    secret = read_secret(*reader);
-    if (secret && (!database.is_writable() || (reader->has_readable_views(readable_views()) &&
-                                               !store::lacks_operator_indexes(*reader)))) {
-      return *secret;
+    if (!database.is_writable()) {
+      read_secret(*reader);
+      return;
+    }
+    if (find_secret(*reader) && reader->has_readable_views(readable_views()) &&
+        !store::lacks_operator_indexes(*reader)) {
+      return;
     }
   }
   database.write([&](db::Connection& connection) {
@@ -68,7 +74,6 @@ Secret initialise_store(db::Database& database) {
     const std::string_view bytes(reinterpret_cast<const char*>(made.data()), made.size());
     connection.run("INSERT INTO secrets (name, value) VALUES ('cursor', ?) ON CONFLICT DO NOTHING",
                    db::Value::blob(bytes));
-    secret = read_secret(connection);
     store::ensure_customer(connection, default_customer);
     connection.make_readable_views(readable_views());
   });
@@ -79,8 +84,6 @@ Secret initialise_store(db::Database& database) {
       return true;
     });
   }
-  if (!secret) throw Error::damaged("its cursor secret is missing");
-  return *secret;
 }
 
 void check_idempotency_key(std::string_view key) {
@@ -111,18 +114,27 @@ Environment system_environment() {
 Service::Service(std::unique_ptr<db::Database> database, Environment environment)
     : database_(std::move(database)),
       environment_(std::move(environment)),
-      secret_(initialise_store(*database_)),
       process_(::getpid()),
       background_(*database_, [this](db::Connection& connection) {
         const bool are_changes_left = store::continue_jurisdiction_changes(connection);
         return store::delete_expired_answers(connection, environment_.now()) || are_changes_left;
       }) {
+  initialise_store(*database_);
   resume_background_work();
 }
 
 Service::~Service() {
   background_.stop();
   database_.reset();  // ends queued writes, which use the other members
+}
+
+Secret Service::secret(db::Connection& connection) {
+  const std::lock_guard guard(mutex_);
+  if (connection.content() != content_of_secret_) {
+    secret_ = read_secret(connection);
+    content_of_secret_ = connection.content();
+  }
+  return secret_;
 }
 
 void Service::resume_background_work() noexcept {

@@ -16,12 +16,12 @@ void copy(SqliteConnection& source, files::WholeFile& file) {
   target.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
   if (!file.is_unfinished_path_ours()) throw Error(Code::unusable, "its file was replaced");
   const Snapshot snapshot(source);
-  source.read_now();
   const Backup backup = begin_backup(source, target);
   for (int steps = 1; step(backup, pages_a_step, source); ++steps) {
     source.check_interrupt();
     if (steps % steps_between_synchronising == 0) file.synchronise();
   }
+  source.check_state();
 }
 
 }  // namespace

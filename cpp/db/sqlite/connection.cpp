@@ -8,6 +8,7 @@
 
 #include "db/select_list.hpp"
 #include "db/sqlite/private_copy.hpp"
+#include "db/sqlite/schema.hpp"
 #include "db/sqlite/table_filler.hpp"
 #include "model/error.hpp"
 
@@ -45,6 +46,19 @@ constexpr Reason reasons[]{
     {SQLITE_LOCKED, Code::unavailable, busy},
     {SQLITE_INTERRUPT, Code::unavailable, "interrupted"}};
 
+// Returns a message of SQLite, which may quote bytes of a damaged file.
+std::string printable(std::string_view message) {
+  constexpr std::size_t max_length = 100;
+  std::string text(message.substr(0, max_length));
+  std::ranges::replace_if(text, [](char each) { return each < ' ' || each > '~'; }, '?');
+  return text;
+}
+
+// The statements of this program are valid for its schema and what it stores, so the content of the
+// file is not what it stored: a column or a table is missing, a unique value exists twice.
+constexpr int failures_of_content[]{SQLITE_ERROR,      SQLITE_SCHEMA,   SQLITE_TOOBIG,
+                                    SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT};
+
 std::string uri_of(const std::string& path, const char* option) {
   // SQLite takes all other characters literally.
   constexpr std::array<std::pair<char, const char*>, 3> reserved{
@@ -69,7 +83,18 @@ void throw_failure(int result) {
 
 void SqliteConnection::fail(int result) {
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+  check_state();
+  if (std::ranges::find(failures_of_content, result & 0xFF) != std::end(failures_of_content)) {
+    throw Error::damaged(printable(sqlite3_errmsg(handle())) + "; restore a backup");
+  }
   throw_failure(result);
+}
+
+void SqliteConnection::compare_state() const {
+  if (FileState::of(path_) == *state_) return;
+  throw Error(Code::unavailable,
+              "the store was written during the read, and this user may not lock it; try again, or "
+              "let the user write to the store and its folder");
 }
 
 std::string immutable_uri(const std::string& path) {
@@ -146,6 +171,7 @@ void SqliteConnection::begin_snapshot() {
   if (!has_log()) read_now();
   before_snapshot_ = LastCommit::of(handle());
   query("BEGIN").run();
+  read_now();
 }
 
 void SqliteConnection::forget_snapshot() noexcept {
@@ -177,13 +203,18 @@ std::int64_t SqliteConnection::read_number(std::string_view sql) {
   return row.step() ? row.column(0).integer : 0;
 }
 
+// A restore (sqlite3_backup, VACUUM INTO and the like are ordinary transactions) always changes the
+// schema's version in the file.
 void SqliteConnection::read_now() {
-  query("PRAGMA schema_version").run();
+  const std::int64_t content = read_number("PRAGMA schema_version");
+  if (content == content_) return;
+  symbols().forget();
+  if (requires_store_) require_newest_schema(*this);
+  content_ = content;
 }
 
 std::optional<LastCommit> SqliteConnection::begin_present_snapshot() {
   begin_snapshot();
-  read_now();
   const std::optional<LastCommit> before = before_snapshot_;
   has_pages();  // while its commit is the last one
   return before && before == LastCommit::of(handle()) ? before : std::nullopt;
@@ -192,7 +223,6 @@ std::optional<LastCommit> SqliteConnection::begin_present_snapshot() {
 // Whether the pages of the snapshot can be read.
 bool SqliteConnection::has_pages() {
   if (const auto before = std::exchange(before_snapshot_, std::nullopt)) {
-    read_now();
     has_pages_ = reads_pages_ && pages_->follow(*before);
   }
   return has_pages_;

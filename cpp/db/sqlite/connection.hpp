@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "db/database.hpp"
+#include "db/sqlite/file_state.hpp"
 #include "db/sqlite/interrupt.hpp"
 #include "db/sqlite/page_scan.hpp"
 #include "db/sqlite/pages.hpp"
@@ -61,8 +62,12 @@ class SqliteConnection final : public Connection {
   std::int64_t read_number(std::string_view sql);
   // Reads tables only with SQL from now on, not by their pages.
   void read_with_sql() { reads_pages_ = false; }
-  // Fixes the state that a new snapshot sees; without it, SQLite does so at the first read.
+  // Fixes the state that a new transaction sees; without it, SQLite does so at the first read.
+  // Drops what is cached of the content if a restore may have replaced it.
   void read_now();
+  // From now on, read_now throws unusable if the content is not a store of the newest schema.
+  void require_store() { requires_store_ = true; }
+  std::int64_t content() const override { return content_.value_or(0); }
   // Whether the log is open. The first read opens it, unless the file was opened as immutable.
   bool has_log() const { return file_of(handle(), SQLITE_FCNTL_JOURNAL_POINTER) != nullptr; }
   // Begins a snapshot of the current state. Returns the last commit that it sees, if known.
@@ -88,6 +93,18 @@ class SqliteConnection final : public Connection {
   // Throws the exception that would end a statement now; for work without statements.
   void check_interrupt();
 
+  // For a file that is opened as immutable. From now on, a read throws unavailable if the file is
+  // not in this state.
+  void require_state(std::string path, const FileState& state) {
+    path_ = std::move(path);
+    state_ = state;
+  }
+  // Throws unavailable if the file is not in the required state, so that what was read since may be
+  // of several states.
+  void check_state() const {
+    if (state_) compare_state();
+  }
+
   void check(int result) {
     if (result != SQLITE_OK) fail(result);
   }
@@ -99,6 +116,7 @@ class SqliteConnection final : public Connection {
   // Callbacks of SQLite, which must not throw.
   static int on_progress(void* connection) noexcept;
   static int on_busy(void* connection, int count) noexcept;
+  void compare_state() const;
   bool has_pages();
   bool are_pages_in_use() const;
   void forget_snapshot() noexcept;
@@ -112,7 +130,11 @@ class SqliteConnection final : public Connection {
 
   std::unique_ptr<sqlite3, Release<sqlite3_close_v2>> handle_;
   StatementCache statements_;
+  std::string path_;
+  std::optional<FileState> state_;
   bool reads_pages_ = true;
+  bool requires_store_ = false;
+  std::optional<std::int64_t> content_;  // of which the symbols are cached
   // The last commit before the snapshot, until its pages are first read; nullopt if only SQL reads
   // them.
   std::optional<LastCommit> before_snapshot_;

@@ -71,6 +71,7 @@ class SqliteDatabase final : public Database {
 
  private:
   void open_writer(std::optional<LockGuard>& opening, std::optional<LockGuard>& migrating);
+  void require_present_schema(SqliteConnection& connection) const;
   Writer& writer() {
     if (writer_) return *writer_;
     throw Error(Code::read_only, "the store was opened read-only");
@@ -80,6 +81,7 @@ class SqliteDatabase final : public Database {
   std::string path_;
   OpenOptions options_;
   Interrupt interrupt_;
+  bool was_locked_before_;  // whether a process has opened this path for writing
   LockFile write_lock_;
   LockFile commit_lock_;
   std::unique_ptr<SqliteConnection> write_connection_;
@@ -95,20 +97,31 @@ SqliteDatabase::SqliteDatabase(std::unique_ptr<OpenFile> file, const OpenOptions
       path_(file_->path()),
       options_(options),
       interrupt_(options.check_interrupt),
+      was_locked_before_(filesystem::exists(path_ + "-lock")),
       write_lock_(path_, LockFile::Purpose::write, options.read_only),
       commit_lock_(path_, LockFile::Purpose::commit, options.read_only),
       readers_(*file_, options.read_only, interrupt_) {
   std::optional<LockGuard> migrating;
   std::optional<LockGuard> opening;
   opening.emplace(commit_lock_, deadline_to_open(), &interrupt_);
+  refuse_without_log(path_, was_locked_before_);
   if (!options_.read_only) open_writer(opening, migrating);
   // One connection stays open, so that the log and its index are not removed while they are in use.
   const Lease first = readers_.lend();
-  if (options_.read_only && schema_version(sqlite(*first), path_) < newest_schema_version()) {
-    throw Error(Code::unusable, path_ +
-                                    " has an older schema; open it for writing once, or run "
-                                    "`comptroller migrate`");
+  if (options_.read_only) require_present_schema(sqlite(*first));
+}
+
+void SqliteDatabase::require_present_schema(SqliteConnection& connection) const {
+  const int version = schema_version(connection, path_);
+  if (version == newest_schema_version()) return;
+  if (version == 0 && is_empty(connection)) {
+    throw Error(
+        Code::unusable,
+        path_ + " is empty; if it should be a copy, copy the store with `comptroller backup`");
   }
+  throw Error(Code::unusable, path_ +
+                                  " has an older schema; open it for writing once, or run "
+                                  "`comptroller migrate`");
 }
 
 // Holds `opening` on entry and on return. Waits for a load of another process only if a migration
@@ -132,6 +145,7 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
     const LockGuard cleaning(write_lock_, std::try_to_lock);
     if (cleaning.is_held()) ::unlink((path_ + private_copy_suffix).c_str());
   }
+  connection.require_store();
   connection.commit_durably();
   connection.execute("PRAGMA threads = 2");
   // A log that a reader has let grow is cut when it begins again.

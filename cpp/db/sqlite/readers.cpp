@@ -1,6 +1,5 @@
 #include "db/sqlite/readers.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -18,11 +17,14 @@ constexpr int cache_kib = 8192;
 // If set, tables are read only with SQL.
 constexpr const char* reads_with_sql = "COMPTROLLER_SCAN_WITH_SQL";
 
-std::unique_ptr<SqliteConnection> open_reader(const std::string& path, bool is_immutable) {
-  auto reader = is_immutable ? std::make_unique<SqliteConnection>(
-                                   immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
-                             : std::make_unique<SqliteConnection>(path, SQLITE_OPEN_READONLY);
+std::unique_ptr<SqliteConnection> open_reader(const std::string& path,
+                                              const std::optional<FileState>& immutable) {
+  auto reader = immutable ? std::make_unique<SqliteConnection>(
+                                immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+                          : std::make_unique<SqliteConnection>(path, SQLITE_OPEN_READONLY);
+  if (immutable) reader->require_state(path, *immutable);
   reader->keep_log();  // only the writer checkpoints
+  reader->require_store();
   reader->execute("PRAGMA cache_size = -" + std::to_string(cache_kib));
   return reader;
 }
@@ -38,24 +40,44 @@ Readers::Readers(OpenFile& file, bool is_only_read, const Interrupt& interrupt)
       interrupt_(interrupt) {}
 // NOLINTEND(concurrency-mt-unsafe)
 
-Readers::FileState Readers::state() const {
-  struct stat found{};
-  if (::stat(path_.c_str(), &found) != 0) return {};
-  std::error_code ignored;
-  return {found.st_ino, found.st_size, filesystem::last_write_time(path_, ignored)};
+// SQLite removes them when the last connection to the file is closed, if that may write the file.
+// The connections of the pool may not.
+Readers::~Readers() {
+  idle_.clear();
+  try {
+    if (!makes_log_ || filesystem::file_size(path_ + "-wal") > 0) return;
+    SqliteConnection last(path_, SQLITE_OPEN_READWRITE);
+    last.read_number("PRAGMA schema_version");
+  } catch (
+      const std::exception&) {  // NOLINT(bugprone-empty-catch): the file was removed, or is in use
+  }
 }
 
-// A store without a log can be read even if the index of the log cannot be created.
-bool Readers::needs_immutable() const {
-  return is_only_read_ && !filesystem::exists(path_ + "-wal") &&
-         ::access(filesystem::path(path_).parent_path().c_str(), W_OK) != 0;
+// Whether this user can create the log and its index, whose locks keep a snapshot whole, and remove
+// them afterwards.
+bool Readers::may_lock() const {
+  return ::access(filesystem::path(path_).parent_path().c_str(), W_OK) == 0 &&
+         ::access(path_.c_str(), W_OK) == 0;
+}
+
+// A store without a log can be read even if this user cannot lock it. Returns nullopt if it can, or
+// there is a log. The log is looked for last: until it is removed, a checkpoint may write the file.
+std::optional<FileState> Readers::state_of_immutable() const {
+  if (!is_only_read_ || may_lock()) return std::nullopt;
+  FileState state = FileState::of(path_);
+  if (state != immutable_) state = FileState::settled(path_);
+  return has_log() ? std::nullopt : std::optional(state);
+}
+
+bool Readers::has_log() const {
+  return filesystem::exists(path_ + "-wal");
 }
 
 // Discards connections to a file that was opened as immutable and has changed. Called with the
 // mutex held.
 void Readers::follow_changes() {
   if (!idle_.empty() && !immutable_) return;
-  const std::optional<FileState> now = needs_immutable() ? std::optional(state()) : std::nullopt;
+  const std::optional<FileState> now = state_of_immutable();
   if (now == immutable_) return;
   idle_.clear();
   file_.identify();
@@ -66,20 +88,22 @@ void Readers::follow_changes() {
 Lease Readers::lend() {
   std::unique_ptr<SqliteConnection> connection;
   int opening = 0;
-  bool is_immutable = false;
+  std::optional<FileState> immutable;
   {
     const std::lock_guard guard(mutex_);
     follow_changes();
     opening = opening_;
-    is_immutable = immutable_.has_value();
-    if (!idle_.empty()) {
+    immutable = immutable_;
+    if (idle_.empty()) {
+      makes_log_ = makes_log_ || (is_only_read_ && !immutable && !has_log());
+    } else {
       connection = std::move(idle_.back());
       idle_.pop_back();
     }
   }
   if (!connection) {
-    connection = open_reader(path_, is_immutable);
-    if (!is_immutable) file_.require_place();
+    connection = open_reader(path_, immutable);
+    if (!immutable) file_.require_place();
     if (reads_with_sql_) connection->read_with_sql();
   }
   connection->set_interrupt(&interrupt_);

@@ -1,14 +1,10 @@
 // The pool of connections for reading a database.
 #pragma once
 
-#include <sys/types.h>
-
-#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "db/sqlite/connection.hpp"
@@ -26,6 +22,11 @@ class Readers {
   // Opens no connection yet. `is_only_read`: this process never writes the file. `file` and
   // `interrupt` must outlive the connections. Reads the environment.
   Readers(OpenFile& file, bool is_only_read, const Interrupt& interrupt);
+  // Closes the idle connections. Removes the empty log and its index if they were made to read a
+  // file that nobody has open.
+  ~Readers();
+  Readers(const Readers&) = delete;
+  Readers& operator=(const Readers&) = delete;
 
   // Lends a connection outside any transaction, an idle one if possible. It must be returned before
   // this object is destroyed. All connections read one file: if the path leads to another one,
@@ -37,11 +38,9 @@ class Readers {
   void close();
 
  private:
-  // Changes when a file is written or replaced: inode, size, time of the last change.
-  using FileState = std::tuple<::ino_t, ::off_t, std::filesystem::file_time_type>;
-
-  FileState state() const;
-  bool needs_immutable() const;
+  bool may_lock() const;
+  std::optional<FileState> state_of_immutable() const;
+  bool has_log() const;
   void follow_changes();
   void take_back(std::unique_ptr<SqliteConnection> connection, int opening);
 
@@ -54,6 +53,7 @@ class Readers {
   std::vector<std::unique_ptr<SqliteConnection>> idle_;
   // The state of a file opened as immutable, else nullopt.
   std::optional<FileState> immutable_;
+  bool makes_log_ = false;
   int opening_ = 0;  // connections of an earlier opening are not used again
 };
 

@@ -1,19 +1,36 @@
 #include "db/sqlite/schema.hpp"
 
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
 #include "db/migrations.hpp"
 #include "db/sqlite/database.hpp"
+#include "db/sqlite/file_header.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
 
 namespace {
 
+constexpr std::uintmax_t max_page_size = 65536;
+
 // Whether a file is a store, or has no tables and can become one.
 bool is_store_or_empty(SqliteConnection& connection) {
   const auto id = connection.read_number("PRAGMA application_id");
   const auto version = connection.read_number("PRAGMA user_version");
   if (id != 0 || version != 0) return id == application_id && version >= 0;
-  return connection.read_number("SELECT count(*) FROM sqlite_schema") == 0;
+  return is_empty(connection);
+}
+
+// Whether the file's header names a write-ahead log.
+bool has_log_mode(SqliteConnection& connection) {
+  constexpr char write_ahead = 2;
+  FileHeader header;
+  sqlite3_file* const file = file_of(connection.handle(), SQLITE_FCNTL_FILE_POINTER);
+  return file != nullptr &&
+         read_at(*file, header.bytes.data(), header.bytes.size(), 0) == SQLITE_OK &&
+         header.bytes[read_version_at] == write_ahead;
 }
 
 [[noreturn]] void throw_foreign(const std::string& path) {
@@ -26,6 +43,12 @@ int newest_schema_version() {
   return migrations().back().version;
 }
 
+bool is_empty(SqliteConnection& connection) {
+  return connection.read_number("PRAGMA application_id") == 0 &&
+         connection.read_number("PRAGMA user_version") == 0 &&
+         connection.read_number("SELECT count(*) FROM sqlite_schema") == 0;
+}
+
 int schema_version(SqliteConnection& connection, const std::string& path) {
   if (!is_store_or_empty(connection)) throw_foreign(path);
   const auto version = static_cast<int>(connection.read_number("PRAGMA user_version"));
@@ -35,6 +58,23 @@ int schema_version(SqliteConnection& connection, const std::string& path) {
                                     " of this program; upgrade comptroller to open it");
   }
   return version;
+}
+
+void require_newest_schema(SqliteConnection& connection) {
+  if (connection.read_number("PRAGMA application_id") != application_id) {
+    throw Error(
+        Code::unusable,
+        "the content of the store was replaced by that of another program; restore a backup");
+  }
+  const auto version = connection.read_number("PRAGMA user_version");
+  if (version == newest_schema_version()) return;
+  throw Error(
+      Code::unusable,
+      "the content of the store was replaced by that of schema version " + std::to_string(version) +
+          ", but this program has version " + std::to_string(newest_schema_version()) +
+          (version < newest_schema_version()
+               ? "; end all programs that use the store, then open it again, which migrates it"
+               : "; upgrade comptroller and start this program again"));
 }
 
 void refuse_foreign(const std::string& path) {
@@ -50,6 +90,25 @@ void refuse_foreign(const std::string& path) {
     is_foreign = sqlite3_errcode(connection.handle()) == SQLITE_NOTADB;
   }
   if (is_foreign) throw_foreign(path);
+}
+
+void refuse_without_log(const std::string& path, bool was_locked_before) {
+  const auto size_of = [&](const char* suffix) {
+    std::error_code missing;
+    const auto size = std::filesystem::file_size(path + suffix, missing);
+    return missing ? std::nullopt : std::optional(size);
+  };
+  const auto size = size_of("").value_or(0);
+  const auto log_size = size_of("-wal");
+  const bool is_unfinished = (log_size && was_locked_before) || size_of("-journal");
+  if (size == 0 || size > max_page_size || log_size > 0U || is_unfinished) return;
+  SqliteConnection connection(immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+  if (!has_log_mode(connection) || !is_empty(connection)) return;
+  throw Error(Code::unusable,
+              path +
+                  " is a copy without its log, the file with the suffix -wal, which has the "
+                  "content; copy the store again with `comptroller backup`, or remove this file "
+                  "if there was never a store");
 }
 
 void use_write_ahead_log(SqliteConnection& connection, const std::string& path) {

@@ -9,13 +9,26 @@ namespace comptroller::db::sqlite {
 
 int newest_schema_version();
 
+// Whether the file has no tables, and no program has marked it as its own.
+bool is_empty(SqliteConnection& connection);
+
 // Returns the version of a file's schema; 0 for an empty file. Throws unusable, naming `path`, for
 // a file that is not a store or has a newer version.
 int schema_version(SqliteConnection& connection, const std::string& path);
 
+// Throws unusable if the content, which a restore may have replaced while the file was open, is not
+// a store of the newest schema. The message contains no path.
+void require_newest_schema(SqliteConnection& connection);
+
 // Throws unusable, naming `path`, if the file is neither a store nor empty. Creates no file and
 // takes no lock. A file that another process is writing may pass.
 void refuse_foreign(const std::string& path);
+
+// Throws unusable, naming `path`, if the file is a copy of a new store without its log, which has
+// the content. If its creation ended early, it has an empty log and lock files
+// (`was_locked_before`). Called with the commit lock held, which excludes the creation by another
+// process.
+void refuse_without_log(const std::string& path, bool was_locked_before);
 
 // Makes the file use a write-ahead log. Called with the commit lock held. Throws unusable, naming
 // `path`, if the file cannot have one.

@@ -88,6 +88,7 @@ void SqliteStatement::bind(std::string_view name, const Value& value) {
 bool SqliteStatement::step() {
   has_stepped_ = true;
   const int result = sqlite3_step(statement_.get());
+  connection_.check_state();
   if (result == SQLITE_ROW) return true;
   if (result == SQLITE_DONE) return false;
   connection_.fail(result);

@@ -312,6 +312,7 @@ void Writer::begin() {
   if (connection_.in_transaction()) undo();  // of an earlier transaction whose rollback failed
   require_place();
   connection_.query("BEGIN IMMEDIATE").run();
+  connection_.read_now();
 }
 
 void Writer::commit(Deadline deadline) {

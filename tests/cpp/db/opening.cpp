@@ -238,13 +238,58 @@ TEST_CASE("a read-only store changes no file and creates no lock file") {
     CHECK_THROWS_AS(add_customer(*database, 8), Error);
     CHECK_THROWS_AS(database->write_bulk([](Connection&) { return true; }), Error);
   }
-  // Files that SQLite needs to read a file that others may write remain, without changes.
-  for (const std::string& name : copies.names()) {
-    CAPTURE(name);
-    CHECK((name == "copy.db" || name == "copy.db-shm" || name == "copy.db-wal"));
-  }
-  CHECK(read_file(copies / "copy.db-wal").empty());
+  CHECK(copies.names() == std::set<std::string>{"copy.db"});
   CHECK(read_file(copies / "copy.db") == before);
+}
+
+TEST_CASE("a read-only store removes no log that another connection uses") {
+  const Folder folder;
+  sqlite::open(folder / "a.db", to_write).reset();
+  auto first = sqlite::open(folder / "a.db", to_read);
+  auto second = sqlite::open(folder / "a.db", to_read);
+  first.reset();
+  CHECK(folder.names().contains("a.db-wal"));
+  auto writer = sqlite::open(folder / "a.db", to_write);
+  add_customer(*writer, 7);
+  CHECK(number(*second, "SELECT key FROM customers") == 7);
+  second.reset();
+  CHECK(std::filesystem::file_size(folder / "a.db-wal") > 0);
+  CHECK(number(*writer, "SELECT key FROM customers") == 7);
+}
+
+TEST_CASE("a copy without its log is refused, and is not made an empty store") {
+  const Folder folder;
+  const auto database = sqlite::open(folder / "a.db", to_write);
+  add_customer(*database, 7);
+  std::filesystem::copy_file(folder / "a.db", folder / "copy.db");
+  const std::string before = read_file(folder / "copy.db");
+  REQUIRE(before.size() == 4096);
+  const auto check_refused = [&] {
+    for (const auto& options : {to_read, to_write}) {
+      const std::string refused = refusal(folder / "copy.db", options);
+      CHECK(refused.find("is a copy without its log") != std::string::npos);
+      CHECK(refused.find("open it for writing") == std::string::npos);
+    }
+    CHECK(read_file(folder / "copy.db") == before);
+  };
+  check_refused();
+  for (const char* lock : {"copy.db-lock", "copy.db-commit-lock"}) {
+    std::filesystem::remove(folder / lock);
+  }
+  write_file(folder / "copy.db-wal", "");  // as a program that read the copy leaves it
+  check_refused();
+  std::filesystem::copy_file(folder / "a.db-wal", folder / "copy.db-wal",
+                             std::filesystem::copy_options::overwrite_existing);
+  CHECK(number(*sqlite::open(folder / "copy.db", to_read), "SELECT key FROM customers") == 7);
+}
+
+TEST_CASE("a store whose creation was interrupted is created when it is opened again") {
+  const Folder folder;
+  write_file(folder / "a.db-lock", "");
+  run_sql(folder / "a.db", "PRAGMA journal_mode = WAL");
+  write_file(folder / "a.db-wal", "");
+  CHECK(refusal(folder / "a.db", to_read).find("is empty") != std::string::npos);
+  CHECK(number(*sqlite::open(folder / "a.db", to_write), "SELECT count(*) FROM customers") == 0);
 }
 
 TEST_CASE("a store can be read while it is written") {
