@@ -14,12 +14,10 @@ std::optional<std::int64_t> find_symbol_evenly(db::Connection& connection, std::
 
 std::optional<std::int64_t> find_own_key(db::Connection& connection, std::string_view table,
                                          const Value& id, const Value& customer) {
-  db::Query query = connection.query("SELECT key, id, customer_id FROM " + std::string(table) +
-                                     " WHERE id <= ? ORDER BY id DESC LIMIT 1");
-  if (!query.bind(1, id).step() || query.column(1) != id || query.column(2) != customer) {
-    return std::nullopt;
-  }
-  return query.column(0).integer;
+  db::Query row = connection.query("SELECT key, id, customer_id FROM " + std::string(table) +
+                                   " WHERE " + std::string(last_up_to_id));
+  if (!row.bind(1, id).step() || !is_own(row, 1, id, customer)) return std::nullopt;
+  return row.column(0).integer;
 }
 
 }  // namespace comptroller::store

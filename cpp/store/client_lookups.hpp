@@ -22,10 +22,20 @@ inline Value key_of_customer(db::Connection& connection, std::string_view custom
   return Value::of(connection.symbols().find(customer).value_or(0));
 }
 
+// The condition of the last row with an id up to ?, and whether a row that ends with the columns id
+// and customer_id, from `first`, is the customer's record with this id.
+inline constexpr std::string_view last_up_to_id = "id <= ? ORDER BY id DESC LIMIT 1";
+inline bool is_own(db::Query& row, int first, const Value& id, const Value& customer) {
+  return row.column(first) == id && row.column(first + 1) == customer;
+}
+
 // Returns the record with this id if it is the customer's.
 template <Record R>
 std::optional<Stored<R>> find_own(db::Connection& connection, std::string_view id,
                                   std::string_view customer) {
+  static const std::string sql = "SELECT " + select_list<R>() + ", key, id, customer_id FROM " +
+                                 std::string(R::table) + " WHERE " + std::string(last_up_to_id);
+  constexpr int key_column = static_cast<int>(field_count<R>);
   BoundValues parameters(connection.symbols());
   Value value;
   if constexpr (storage_class<decltype(R::id)>() == StorageClass::symbol) {
@@ -33,8 +43,10 @@ std::optional<Stored<R>> find_own(db::Connection& connection, std::string_view i
   } else {
     value = parameters.identifier(id);
   }
-  const auto key = find_own_key(connection, R::table, value, key_of_customer(connection, customer));
-  return key ? find_where<R>(connection, {"key = ?", {Value::of(*key)}}) : std::nullopt;
+  const Value owner = key_of_customer(connection, customer);
+  db::Query row = connection.query(sql);
+  if (!row.bind(1, value).step() || !is_own(row, key_column + 1, value, owner)) return std::nullopt;
+  return Stored<R>{row.column(key_column).integer, read_row<R>(row, connection.symbols())};
 }
 
 }  // namespace comptroller::store

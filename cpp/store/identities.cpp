@@ -30,33 +30,42 @@ Listing listing_for(db::Connection& connection, const ListControls& request, Own
 
 namespace {
 
-std::optional<StoredIdentityRow> find_identity_where(db::Connection& connection,
-                                                     std::string_view column, const Value& value) {
-  static const std::string select =
-      "SELECT " + select_list<StoredIdentity>() + ", key, implied FROM identities WHERE ";
-  db::Query query = Sql{select, {}}.add(column).add(" = ?", value).query(connection);
-  if (!query.step()) return std::nullopt;
-  constexpr int key_column = static_cast<int>(field_count<StoredIdentity>);
+constexpr int key_column = static_cast<int>(field_count<StoredIdentity>);
+
+std::string select_identity(std::string_view condition) {
+  return "SELECT " + select_list<StoredIdentity>() +
+         ", key, implied, id, customer_id FROM identities WHERE " + std::string(condition);
+}
+
+StoredIdentityRow read_identity(db::Query& query, db::Symbols& symbols) {
   StoredIdentityRow row;
   row.key = query.column(key_column).integer;
   row.provenance = static_cast<Provenance>(query.column(key_column + 1).integer);
-  row.record = read_row<StoredIdentity>(query, connection.symbols());
+  row.record = read_row<StoredIdentity>(query, symbols);
   return row;
 }
 
 }  // namespace
 
 std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::string_view id) {
+  static const std::string sql = select_identity("id = ?");
   BoundValues parameters(connection.symbols());
-  return find_identity_where(connection, "id", parameters.identifier(id));
+  db::Query query = connection.query(sql);
+  if (!query.bind(1, parameters.identifier(id)).step()) return std::nullopt;
+  return read_identity(query, connection.symbols());
 }
 
 std::optional<StoredIdentityRow> find_own_identity(db::Connection& connection, std::string_view id,
                                                    std::string_view customer) {
+  static const std::string sql = select_identity(last_up_to_id);
   BoundValues parameters(connection.symbols());
-  const auto key = find_own_key(connection, "identities", parameters.identifier(id),
-                                key_of_customer(connection, customer));
-  return key ? find_identity_where(connection, "key", Value::of(*key)) : std::nullopt;
+  const Value value = parameters.identifier(id);
+  const Value owner = key_of_customer(connection, customer);
+  db::Query query = connection.query(sql);
+  if (!query.bind(1, value).step() || !is_own(query, key_column + 2, value, owner)) {
+    return std::nullopt;
+  }
+  return read_identity(query, connection.symbols());
 }
 
 std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& identity,

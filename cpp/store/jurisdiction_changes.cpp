@@ -75,7 +75,8 @@ bool continue_jurisdiction_changes(db::Connection& connection) {
 }
 
 bool has_jurisdiction_changes(db::Connection& connection) {
-  return connection.query("SELECT group_id FROM jurisdiction_changes LIMIT 1").step();
+  return connection.query("SELECT group_id FROM jurisdiction_changes ORDER BY group_id LIMIT 1")
+      .step();
 }
 
 bool has_jurisdiction_changes(db::Connection& connection, const Ownership& ownership) {
@@ -91,11 +92,12 @@ void filter_by_jurisdiction(Listing& claims, const Label& jurisdiction) {
       {"(SELECT jurisdiction FROM payout_groups WHERE id = claims.payout_group_id) = ?", {code}});
   std::vector<Value> joining;
   Sql of_customers{
-      "SELECT group_id, payout_groups.jurisdiction FROM jurisdiction_changes AS j"
+      "SELECT group_id, payout_groups.jurisdiction FROM jurisdiction_changes"
       " CROSS JOIN payout_groups ON id = group_id",
       {}};
   if (claims.ownership().is_restricted) {
-    of_customers.add(" WHERE j.customer_id = ?", claims.ownership().customers.front());
+    of_customers.add(" WHERE jurisdiction_changes.customer_id = ?",
+                     claims.ownership().customers.front());
   }
   db::Query changes =
       of_customers.add(" LIMIT ?", Value::of(max_changes_read + 1)).query(claims.connection());
