@@ -14,6 +14,7 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   bindings::bind_lane(module);
   bindings::bind_sample(module);
   bindings::bind_text(module);
+  bindings::bind_ending(module);
   module.def(
       "microseconds",
       [](const std::string& text) -> std::optional<std::int64_t> {

@@ -227,3 +227,17 @@ def describe() -> bytes: ...
 def microseconds(text: str) -> int | None: ...
 def sample(kind: str, rows: int, seed: int, customer: str | None) -> Sample: ...
 def sample_rows(kind: str, claims: int) -> int: ...
+def receive_signals(limits: dict[int, tuple[int, int]]) -> int:
+    """Receives signals until the process ends, also after an event loop; returns a non-blocking
+    descriptor to read their numbers from, a byte each. It is the same for all calls.
+
+    `limits` has for each signal the seconds in which the process must end if it is the first one,
+    and if it is a further one; 0 is no limit. If it has not ended by then, whatever its threads do,
+    it ends with exit code 1.
+    """
+
+def end_with_input(*, within_s: int) -> None:
+    """Sends SIGTERM to this process when its standard input, which it does not read, ends.
+
+    If the process has not ended `within_s` seconds later, it ends with exit code 1.
+    """

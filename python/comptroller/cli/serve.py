@@ -180,7 +180,7 @@ def worker(assignment: str) -> None:
     """Serve as one of the processes of `serve --workers`, which starts this command."""
     from comptroller.http import workers
 
-    is_orphan = workers.end_with_supervisor()
+    workers.end_with_supervisor()
     given = json.loads(assignment)
     options, share = given["options"], _Share(Path(given["folder"]), given["number"])
     if options["sunset"]:
@@ -193,7 +193,7 @@ def worker(assignment: str) -> None:
         ):
             _serve(service, path, address, bound, workers.report_ready, options, share)
     finally:
-        if is_orphan.is_set():
+        if workers.has_supervisor_ended():
             rmtree(share.folder, ignore_errors=True)
 
 

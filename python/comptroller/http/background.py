@@ -41,8 +41,10 @@ class Background:
         run = self._run
         if run is not None:
             left_s = max(0.0, self._until - time.monotonic())
+            # Not asyncio.wait_for: on Python 3.11 it loses a cancellation when the run ends.
             with suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.wrap_future(run), left_s)
+                async with asyncio.timeout(left_s):
+                    await asyncio.wrap_future(run)
 
     def _complete(self, run: Future[None]) -> None:
         try:

@@ -13,11 +13,12 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import uvicorn
 import uvloop
 
+from comptroller import _core
 from comptroller.bulk.files import refuse_open_store
 from comptroller.errors import Error, Unusable, unusable
 from comptroller.http.app import App
@@ -33,6 +34,10 @@ _log = logging.getLogger(__name__)
 RECEIVE_WITHIN_S = 10.0
 #: The time limit for requests in flight after a signal.
 END_WITHIN_S = 8
+#: The time limits for the end of the process after the first and after a second signal, whatever it
+#: does.
+END_AT_LATEST_S = 10
+END_NOW_WITHIN_S = 2
 
 
 _ACCEPTED_AT_ONCE = 8
@@ -97,6 +102,9 @@ def serve(
 
     A second signal stops the server without waiting. SIGHUP reloads the certificate and calls
     `reload`; if the terminal was closed, it stops the server.
+
+    The caller ends the process when this returns. Otherwise it ends with exit code 1, when
+    END_AT_LATEST_S after the first signal or END_NOW_WITHIN_S after the second have passed.
 
     Args:
         app: the application.
@@ -211,24 +219,61 @@ def _show_expiry(app: App, certificate: str) -> None:
         _log.error("the expiry of the certificate is not shown: %s", error)
 
 
-def on_signals(stop: Callable[[], None], reload: Callable[[], None]) -> None:
+def on_signals(
+    stop: Callable[[], None], reload: Callable[[], None], end_now_within_s: int = END_NOW_WITHIN_S
+) -> None:
     """Calls `stop` for SIGTERM and SIGINT, `reload` for SIGHUP. In the running event loop.
 
-    SIGHUP stops a process whose terminal was closed.
+    SIGHUP stops a process whose terminal was closed. The process ends at the latest when a limit
+    after the first or the second signal has passed, even after the event loop ended.
     """
-    loop = asyncio.get_running_loop()
     # Under nohup, SIGHUP is ignored, and the process continues after its terminal was closed.
     is_of_terminal = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN and _has_terminal()
 
     def hang_up() -> None:
         if is_of_terminal and not _has_terminal():  # the terminal was closed
-            stop()
+            os.kill(os.getpid(), signal.SIGTERM)
         else:
             reload()
 
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    loop.add_signal_handler(signal.SIGHUP, hang_up)
+    # asyncio.Runner restores its own handler of SIGINT, unless it was replaced in Python.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stopping = _Reaction(stop, END_AT_LATEST_S, end_now_within_s)
+    _receive(
+        {
+            signal.SIGTERM: stopping,
+            signal.SIGINT: stopping,
+            signal.SIGHUP: _Reaction(hang_up),
+        }
+    )
+
+
+class _Reaction(NamedTuple):
+    """What a signal calls, and the limits in seconds for the end of the process.
+
+    Attributes:
+        call: the function to call.
+        first_s: the limit if the signal is the first; 0 is none.
+        repeated_s: the limit if it is a further one; 0 is none.
+    """
+
+    call: Callable[[], None]
+    first_s: int = 0
+    repeated_s: int = 0
+
+
+def _receive(reactions: dict[int, _Reaction]) -> None:
+    """Calls functions for signals, in the running event loop."""
+    descriptor = _core.receive_signals(
+        {number: (each.first_s, each.repeated_s) for number, each in reactions.items()}
+    )
+
+    def deliver() -> None:
+        with suppress(BlockingIOError):
+            for number in os.read(descriptor, 64):
+                reactions[number].call()
+
+    asyncio.get_running_loop().add_reader(descriptor, deliver)
 
 
 def _has_terminal() -> bool:
@@ -258,9 +303,14 @@ async def _serve(
 
     if is_worker:
         # SIGTERM may arrive twice: from a service manager and from the supervisor.
-        loop.add_signal_handler(signal.SIGTERM, stop)
-        loop.add_signal_handler(signal.SIGQUIT, partial(stop, is_waiting=False))
-        loop.add_signal_handler(signal.SIGHUP, reload)
+        stop_now = partial(stop, is_waiting=False)
+        _receive(
+            {
+                signal.SIGTERM: _Reaction(stop, END_AT_LATEST_S),
+                signal.SIGQUIT: _Reaction(stop_now, END_NOW_WITHIN_S, END_NOW_WITHIN_S),
+                signal.SIGHUP: _Reaction(reload),
+            }
+        )
     else:
         on_signals(lambda: stop(is_waiting=not server.should_exit), reload)
     beside = [loop.create_task(task()) for task in tasks]

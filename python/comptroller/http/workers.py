@@ -5,24 +5,27 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import select
 import signal
 import socket
 import sys
-import time
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from threading import Event, Thread
 
+from comptroller import _core
 from comptroller.http import server
 
 _READY = b"ready\n"
 #: If a worker ran for less than this, the next pause is longer.
 _SETTLED_S = 10.0
 _LONGEST_PAUSE_S = 30.0
-#: The time after END_WITHIN_S that a worker has to close the store.
-_CLOSE_WITHIN_S = 7.0
+#: The time limits for the end of the workers after the first and after a second signal. They leave
+#: the supervisor time to end, and are longer than those of a worker after a second signal.
+_KILL_AFTER_S = server.END_AT_LATEST_S - 0.5
+_KILL_NOW_AFTER_S = server.END_NOW_WITHIN_S + 0.5
+_END_NOW_WITHIN_S = server.END_NOW_WITHIN_S + 1
 #: Linux distributes the connections among the sockets of a port. On other systems all workers share
 #: one socket, from which one idle worker may accept most connections.
 _IS_SPREADING = sys.platform == "linux"
@@ -67,7 +70,7 @@ def supervise(
     the store and its keys. A worker that ends is replaced, after a pause if it ended soon.
 
     SIGTERM and SIGINT stop all workers; a second signal stops them without waiting for requests in
-    flight. SIGHUP reloads all workers.
+    flight. Workers that do not end in time are killed. SIGHUP reloads all workers.
 
     Args:
         commands: the arguments of `python -m`, for each worker.
@@ -75,25 +78,20 @@ def supervise(
         started: called when all workers accept requests.
 
     Returns:
-        0; or 1 if a worker could not start before `started` was called, and has logged the reason.
+        0; or 1 if a worker could not start before `started` was called, and has logged the reason,
+        or if a worker was killed or failed while it stopped.
     """
     return asyncio.run(_Supervisor(commands, bound, started).run())
 
 
-def end_with_supervisor() -> Event:
-    """Stops this worker when its supervisor ends, even by SIGKILL; then sets the event."""
-    has_ended = Event()
+def end_with_supervisor() -> None:
+    """Stops this worker when its supervisor ends, even by SIGKILL."""
+    _core.end_with_input(within_s=server.END_AT_LATEST_S)
 
-    def watch() -> None:
-        while os.read(sys.stdin.fileno(), 1):
-            pass
-        has_ended.set()
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(server.END_WITHIN_S + _CLOSE_WITHIN_S)
-        os._exit(1)
 
-    Thread(target=watch, daemon=True).start()
-    return has_ended
+def has_supervisor_ended() -> bool:
+    """Whether the supervisor of this worker has ended, whose pipe is the standard input."""
+    return bool(select.select([sys.stdin], [], [], 0)[0])
 
 
 def report_ready() -> None:
@@ -114,9 +112,10 @@ class _Supervisor:
         self._stopping = asyncio.Event()
         self._running: dict[int, Process] = {}
         self._ready: set[int] = set()
+        self._has_failed = False
 
     async def run(self) -> int:
-        server.on_signals(self._stop, self._reload)
+        server.on_signals(self._stop, self._reload, _END_NOW_WITHIN_S)
         first, *others = range(len(self._commands))
         try:
             await self._start(first)
@@ -128,7 +127,7 @@ class _Supervisor:
                 return 1
             self._started()
             await asyncio.gather(*map(self._keep, (first, *others)))
-            return 0
+            return int(self._has_failed)
         finally:
             await self._end()
 
@@ -164,6 +163,7 @@ class _Supervisor:
             code = await process.wait()
             self._ready.discard(number)
             if self._stopping.is_set():
+                self._has_failed |= code != 0
                 return
             failures = 0 if loop.time() - began >= _SETTLED_S else failures + 1
             pause_s = _pause_s(failures)
@@ -178,7 +178,8 @@ class _Supervisor:
                 with suppress(OSError):  # lets the other workers get its connections
                     self._bound[number].shutdown(socket.SHUT_RD)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), pause_s)
+                async with asyncio.timeout(pause_s):
+                    await self._stopping.wait()
             if self._stopping.is_set():
                 return
             began = loop.time()
@@ -188,16 +189,26 @@ class _Supervisor:
                 _log.error("worker %d cannot be started: %s", number, error.strerror)
 
     def _stop(self) -> None:
+        loop = asyncio.get_running_loop()
         if self._stopping.is_set():
+            loop.call_later(_KILL_NOW_AFTER_S, self._kill)
             for number, process in self._running.items():
                 _send(process, signal.SIGQUIT if number in self._ready else signal.SIGKILL)
             return
         self._stopping.set()
+        loop.call_later(_KILL_AFTER_S, self._kill)
         for bound in self._bound:
             bound.close()
         # Only once: a second SIGTERM would kill a worker that is closing its store.
         for process in self._running.values():
             _send(process, signal.SIGTERM)
+
+    def _kill(self) -> None:
+        late = [each for each in self._running.values() if each.returncode is None]
+        if late:
+            _log.error("%d workers did not end in time and are killed", len(late))
+        for process in late:
+            _send(process, signal.SIGKILL)
 
     def _reload(self) -> None:
         for number in self._ready:
@@ -206,15 +217,8 @@ class _Supervisor:
     async def _end(self) -> None:
         if not self._stopping.is_set():
             self._stop()
-        waits = [asyncio.ensure_future(each.wait()) for each in self._running.values()]
-        if not waits:
-            return
-        _done, late = await asyncio.wait(waits, timeout=server.END_WITHIN_S + _CLOSE_WITHIN_S)
-        if late:
-            _log.error("%d workers did not end in time and were killed", len(late))
-            for process in self._running.values():
-                _send(process, signal.SIGKILL)
-            await asyncio.wait(late)
+        for process in self._running.values():
+            await process.wait()
 
 
 def _pause_s(failures: int) -> float:
