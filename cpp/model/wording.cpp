@@ -1,6 +1,7 @@
 #include "model/wording.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
@@ -31,19 +32,52 @@ std::size_t edits_between(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-// Returns the known name with the fewest edits to `name`; empty if every name differs too much.
+// Calls `visit` with each word of a name, such as created, at and gte of created_at.gte, until it
+// returns true; returns whether it did.
+template <class Visit>
+bool any_word(std::string_view name, const Visit& visit) {
+  while (true) {
+    const std::size_t end = name.find_first_of("._");
+    if (visit(name.substr(0, end))) return true;
+    if (end == std::string_view::npos) return false;
+    name.remove_prefix(end + 1);
+  }
+}
+
+enum class Bound : std::uint8_t { none, lower, upper };
+
+// Returns which bound of a range a name means.
+Bound bound_of(std::string_view name) {
+  constexpr std::string_view lower[] = {"gt", "gte", "after", "since", "from", "min", "start"};
+  constexpr std::string_view upper[] = {"lt", "lte", "before", "until", "to", "max", "end"};
+  const auto is_in = [](std::span<const std::string_view> words) {
+    return [words](std::string_view word) { return std::ranges::find(words, word) != words.end(); };
+  };
+  if (any_word(name, is_in(lower))) return Bound::lower;
+  return any_word(name, is_in(upper)) ? Bound::upper : Bound::none;
+}
+
+// Returns the known name with the fewest edits to `name`, or one of which it is a word; empty if
+// every name differs too much. Never suggests the opposite bound of a range.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
   if (name.size() > max_compared_size) return {};
+  const Bound bound = bound_of(name);
   std::string_view nearest;
   std::size_t fewest = name.size() / 2 + 1;  // at most half of the name may differ
   for (const std::string_view candidate : known) {
+    const Bound other = bound_of(candidate);
+    if (bound != Bound::none && other != Bound::none && bound != other) continue;
     const std::size_t edits = edits_between(name, candidate);
     if (edits < fewest) {
       fewest = edits;
       nearest = candidate;
     }
   }
-  return nearest;
+  if (!nearest.empty()) return nearest;
+  const auto found = std::ranges::find_if(known, [&](std::string_view candidate) {
+    return any_word(candidate, [&](std::string_view word) { return word == name; });
+  });
+  return found == known.end() ? std::string_view() : *found;
 }
 
 }  // namespace

@@ -27,7 +27,13 @@ std::optional<std::string> set_member(T& member, std::string_view text, bool is_
   if constexpr (Parsed<T>) {  // other members only come in the body
     if (is_repeated) return "appears more than once";
     auto value = Scalar<T>::parse(text);
-    if (!value) return refused_text(Scalar<T>::expectation(), text);
+    if (!value) {
+      std::string refusal = refused_text(Scalar<T>::expectation(), text);
+      std::string with_plus(text);
+      std::ranges::replace(with_plus, ' ', '+');
+      if (with_plus != text && Scalar<T>::parse(with_plus)) refusal += "; write + as %2B";
+      return refusal;
+    }
     member = *std::move(value);
   }
   return std::nullopt;

@@ -18,7 +18,8 @@ pytest.importorskip("httpx2")
 
 import httpx2
 from asgi_client import Asked
-from comptroller.http import EveryoneIsOperator, app
+from comptroller import errors
+from comptroller.http import EveryoneIsOperator, app, problems
 from comptroller.routes import ROWS
 
 EVM = "0x" + "ab" * 20
@@ -393,3 +394,40 @@ def test_other_overrides_of_the_method_are_refused(
             detail = answer.json()["detail"]
             assert detail == "x-http-method-override: only GET is supported, in a POST"
     assert not operator.controls.list().items
+
+
+def test_a_wrong_media_type_names_the_accepted_ones(ask: Asked) -> None:
+    answer = ask(
+        "POST", "/rewards/payout-groups", content="{}", headers={"Content-Type": "text/plain"}
+    )
+    assert (answer.status_code, answer.headers["accept"]) == (415, "application/json")
+    answer = ask("POST", "/operator/load/claims", content="", headers={"Content-Type": "text/csv"})
+    assert answer.headers["accept"].startswith("application/x-ndjson, application/json")
+    coded = {"Content-Type": "application/json", "Content-Encoding": "gzip"}
+    answer = ask("POST", "/rewards/payout-groups", content="{}", headers=coded)
+    assert (answer.status_code, answer.headers["accept-encoding"]) == (415, "identity")
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("orchestrations?created_at.after=2026-01-01T00:00:00Z", "did you mean created_at.gt"),
+        ("orchestrations?created_at.before=2026-01-01T00:00:00Z", "did you mean created_at.lt"),
+        ("orchestrations?cursor=x", "did you mean page_cursor?"),
+        ("orchestrations?created_at.gte=2026-01-01T00:00:00+02:00", "; write + as %2B"),
+    ],
+)
+def test_a_refused_parameter_has_the_right_suggestion(ask: Asked, query: str, why: str) -> None:
+    answer = ask("GET", f"/v2/orchestration/{query}")
+    assert answer.status_code == 400
+    assert why in answer.json()["detail"]
+
+
+def test_a_wrong_time_has_no_suggestion(ask: Asked) -> None:
+    answer = ask("GET", "/rewards/claims?start_time=2026-01-01%2000:00")
+    assert "%2B" not in answer.json()["detail"]
+
+
+def test_a_key_in_use_has_a_time_to_retry() -> None:
+    error = errors.make("idempotency-in-flight", 409, "")
+    assert problems.headers(error) == [(b"retry-after", b"1")]

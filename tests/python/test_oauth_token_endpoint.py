@@ -256,3 +256,16 @@ def test_a_secret_in_two_headers_is_refused(served: Served) -> None:
     form = {"grant_type": "client_credentials"}
     answer = served.ask("POST", TOKEN_PATH, data=form, headers=twice)
     assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("scope", "description"),
+    [
+        ("rewards:read_claims operator:read", "not granted to this client: operator:read"),
+        ("operator:read rewards:x", "not granted to this client: operator:read, rewards:x"),
+        ('a"b', "not granted to this client: a scope that does not exist"),
+    ],
+)
+def test_a_scope_that_is_not_granted_is_named(served: Served, scope: str, description: str) -> None:
+    answer = served.ask_token(served.register(), scope=scope)
+    assert answer.json() == {"error": "invalid_scope", "error_description": description}

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from comptroller.errors import invalid
-from comptroller.http.problems import problem
+from comptroller.http.problems import Refusal, problem
 from comptroller.routes import FORM, METHOD_OVERRIDE
 
 Scope = MutableMapping[str, Any]
@@ -49,7 +49,7 @@ class Disconnected(Exception):
 class Exchange:
     """A request, its response, and the attributes for the log.
 
-    Methods raise :class:`comptroller.Error` for an invalid request.
+    Methods raise :class:`comptroller.Error` or Refusal for an invalid request.
     """
 
     __slots__ = (
@@ -184,17 +184,22 @@ class Exchange:
             raise _too_large(largest)
 
     def check_type(self, *allowed: bytes) -> None:
-        """Raises an Error for another media type or charset, or a compressed body."""
+        """Raises Refusal for another media type or charset, or a compressed body.
+
+        Its headers name what is accepted (RFC 9110 section 15.5.16).
+        """
         parts = self.headers.get(b"content-type", b"").lower().split(b";")
         media_type, *parameters = (part.strip() for part in parts)
         charsets = {each[8:].strip(b'"') for each in parameters if each.startswith(b"charset=")}
         if media_type not in allowed or not charsets <= {b"utf-8"}:
-            raise problem(
+            error = problem(
                 "unsupported-media-type",
                 f"Content-Type must be {b' or '.join(allowed).decode()}",
             )
+            raise Refusal(error, [(b"accept", b", ".join(allowed))])
         if self.headers.get(b"content-encoding", b"identity").lower() != b"identity":
-            raise problem("unsupported-media-type", "Content-Encoding is not supported")
+            error = problem("unsupported-media-type", "Content-Encoding is not supported")
+            raise Refusal(error, [(b"accept-encoding", b"identity")])
 
     async def chunks(self, largest: int | None = None) -> AsyncIterator[bytes]:
         """Yields the bytes of the body as they arrive."""

@@ -31,7 +31,8 @@ def problem(code: str, detail: str) -> Error:
 
 def headers(error: Error) -> list[tuple[bytes, bytes]]:
     """Returns the headers of an error response: Retry-After for a temporary error."""
-    return [(b"retry-after", _RETRY_AFTER_S)] if error.status == 503 else []
+    is_temporary = error.status == 503 or error.code == "idempotency-in-flight"
+    return [(b"retry-after", _RETRY_AFTER_S)] if is_temporary else []
 
 
 def document(error: Error, request_id: str) -> bytes:

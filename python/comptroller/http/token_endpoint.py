@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import re
 import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from comptroller.errors import Error, unavailable
 from comptroller.http.clients import Client, Clients, SecretHash
 from comptroller.http.exchange import BAD_ESCAPE, Exchange, Headers
 from comptroller.http.keys import ALGORITHM, LONGEST_LIFETIME_S, Keys
+from comptroller.http.problems import Refusal
 from comptroller.http.secret_file import Watched
 from comptroller.routes import FORM
 
@@ -27,6 +29,7 @@ LARGEST_BODY = 4 << 10  # bytes
 
 _JSON = b"application/json"
 _MAX_FIELDS = 100
+_PLAIN_SCOPE = re.compile("[A-Za-z0-9:_.-]{1,64}")  # quoted in responses
 _LONGEST_CREDENTIALS = 1024  # bytes of a header; issued credentials have about 150
 _TWO_WAYS = "the client authenticates in two ways"
 # Each check occupies a core for tens of milliseconds, and 16 MiB.
@@ -121,10 +124,12 @@ class TokenEndpoint:
         scopes = client.allowed()
         if "scope" in form:
             wanted = list(dict.fromkeys(form["scope"].split(" ")))
-            if not set(wanted) <= set(scopes):
+            denied = [scope for scope in wanted if scope not in scopes]
+            if denied:
+                named = ", ".join(scope for scope in denied if _PLAIN_SCOPE.fullmatch(scope))
                 raise _Refused(
                     "invalid_scope",
-                    "one or more of the requested scopes are not granted to this client",
+                    f"not granted to this client: {named or 'a scope that does not exist'}",
                 )
             scopes = wanted
         keys = await self._keys.current()
@@ -192,7 +197,10 @@ class TokenEndpoint:
 
 async def _body(exchange: Exchange) -> bytes:
     exchange.check_length(LARGEST_BODY)
-    exchange.check_type(FORM.encode())
+    try:
+        exchange.check_type(FORM.encode())
+    except Refusal as refusal:
+        raise refusal.error from None
     return b"".join([chunk async for chunk in exchange.chunks(LARGEST_BODY)])
 
 

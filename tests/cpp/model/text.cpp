@@ -222,6 +222,27 @@ TEST_CASE("a text that is not UTF-8 or has too many or too few characters is ref
   CHECK_FALSE(is_text("\u00e9", 2, 9));
 }
 
+TEST_CASE("a suggestion has the meaning of the name") {
+  constexpr std::string_view known[] = {"created_at.lt",  "created_at.lte", "created_at.gt",
+                                        "created_at.gte", "page_cursor",    "start_time",
+                                        "end_time",       "statuses"};
+  const auto suggested = [&](std::string_view name) {
+    const std::string message = unknown_name_message(name, known);
+    const std::size_t begin = message.find("mean ");
+    return begin == std::string::npos ? "" : message.substr(begin + 5, message.size() - begin - 6);
+  };
+  CHECK(suggested("created_at.after").starts_with("created_at.gt"));
+  CHECK(suggested("created_at.since").starts_with("created_at.gt"));
+  CHECK(suggested("created_at.before").starts_with("created_at.lt"));
+  CHECK(suggested("created_at.until").starts_with("created_at.lt"));
+  CHECK(suggested("created_after").starts_with("created_at.gt"));
+  CHECK(suggested("created_before").starts_with("created_at.lt"));
+  CHECK(suggested("cursor") == "page_cursor");
+  CHECK(suggested("status") == "statuses");
+  CHECK(suggested("start") == "start_time");
+  CHECK(suggested("nothing").empty());
+}
+
 TEST_CASE("a very long name is compared with no known name") {
   constexpr std::string_view known[] = {"created_at", "updated_at"};
   CHECK(unknown_name_message("create_at", known) == "is not known; did you mean created_at?");

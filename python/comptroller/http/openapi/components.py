@@ -33,6 +33,8 @@ _HEADERS = {
     "Sunset": "When `orchestrations` will be removed (RFC 8594).",
     "WWW-Authenticate": "The required credentials (RFC 6750).",
     "Retry-After": "Whole seconds to wait before the next attempt.",
+    "Accept": "The accepted media types (RFC 9110 section 15.5.16).",
+    "Accept-Encoding": "The accepted content codings (RFC 9110 section 15.5.16).",
 }
 
 
@@ -142,7 +144,8 @@ def _refusals() -> Iterator[tuple[str, Schema]]:
         if problem["status"] not in _NO_ANSWERS:
             codes.setdefault(problem["status"], []).append(code)
     special = {401: ["WWW-Authenticate"], 403: ["WWW-Authenticate"]}
-    special |= {429: ["Retry-After"], 503: ["Retry-After"]}
+    special |= {409: ["Retry-After"], 429: ["Retry-After"], 503: ["Retry-After"]}
+    special |= {415: ["Accept", "Accept-Encoding"]}
     for status, names in codes.items():
         yield (
             f"Problem{status}",
