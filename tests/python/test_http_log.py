@@ -259,3 +259,28 @@ def test_a_server_with_an_unread_log_continues(tmp_path: Path) -> None:
             assert process.wait(SOON_S) == 0
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize("options", [[], ["--workers", "2"]], ids=["alone", "workers"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_start_and_the_stop_are_lines(
+    tmp_path: Path, options: list[str], number: signal.Signals
+) -> None:
+    with serving("--db", "store.db", *options, cwd=tmp_path) as server:
+        assert server.get("/healthz").status_code == 200
+        code, _, log = server.end(number)
+        pid, address = server.process.pid, server.address
+    assert code == 0
+    first, *_, last = (json.loads(line) for line in log.splitlines())
+    datetime.fromisoformat(first.pop("time"))
+    assert first == {
+        "level": "info",
+        "event": "server started",
+        "version": comptroller.__version__,
+        "pid": pid,
+        "address": address,
+        "workers": 2 if options else 1,
+        "store": "store.db",
+    }
+    assert (last["event"], last["pid"], last["signal"]) == ("server stopped", pid, number.name)
+    assert 0 < last["seconds"] < 600

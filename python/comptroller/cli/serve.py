@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -169,8 +170,8 @@ def serve(context: click.Context, /, **options: Any) -> int:
             server.listen(options["host"], options["port"]) as bound,
         ):
             address = _address(bound, options)
-            started = partial(_announce, path, address, options)
-            _serve(service, path, address, bound, started, options)
+            life = _Life(_log(None), path, address, options)
+            _serve(service, path, address, bound, options, life)
     return 0
 
 
@@ -191,7 +192,7 @@ def worker(assignment: str) -> None:
             socket.socket(fileno=given["descriptor"]) as bound,
             comptroller.open(path) as service,
         ):
-            _serve(service, path, address, bound, workers.report_ready, options, share)
+            _serve(service, path, address, bound, options, share=share)
     finally:
         if workers.has_supervisor_ended():
             rmtree(share.folder, ignore_errors=True)
@@ -209,6 +210,44 @@ class _Share(NamedTuple):
     number: int
 
 
+class _Life:
+    """Announces a server, and logs its start and its stop, with the signal that stopped it."""
+
+    def __init__(self, log: Log, path: str, address: str, options: dict[str, Any]) -> None:
+        self.log = log
+        self._path = path
+        self._address = address
+        self._options = options
+        self._signal: str | None = None
+        self._began = time.monotonic()
+        self._is_started = False
+
+    def start(self) -> None:
+        """Announces that the server accepts requests."""
+        self._is_started = True
+        self.log.event(
+            "server started",
+            version=comptroller.__version__,
+            pid=os.getpid(),
+            address=self._address,
+            workers=self._options["workers"],
+            store=self._path,
+        )
+        _announce(self._path, self._address, self._options)
+
+    def note_signal(self, name: str) -> None:
+        """Notes the first signal that stops the server."""
+        self._signal = self._signal or name
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_error: object) -> None:
+        if self._is_started:
+            seconds = round(time.monotonic() - self._began, 3)
+            self.log.event("server stopped", pid=os.getpid(), signal=self._signal, seconds=seconds)
+            self.log.flush()
+
+
 def _supervise(path: str, options: dict[str, Any]) -> int:
     """Serves with worker processes; returns the exit code."""
     from tempfile import TemporaryDirectory
@@ -221,7 +260,7 @@ def _supervise(path: str, options: dict[str, Any]) -> int:
         for bound in sockets:
             closing.enter_context(bound)
         address = _address(sockets[0], options)
-        _log(_Share(Path(folder), 0))
+        life = _Life(_log(_Share(Path(folder), 0)), path, address, options)
         sunset = options["sunset"]
         assignment = {
             "path": path,
@@ -236,7 +275,8 @@ def _supervise(path: str, options: dict[str, Any]) -> int:
             )
             for number, bound in enumerate(sockets)
         ]
-        return workers.supervise(commands, sockets, partial(_announce, path, address, options))
+        with life:
+            return workers.supervise(commands, sockets, life.start, life.note_signal)
 
 
 def _serve(
@@ -244,22 +284,22 @@ def _serve(
     path: str,
     address: str,
     bound: socket.socket,
-    started: Callable[[], None],
     options: dict[str, Any],
+    life: _Life | None = None,
     share: _Share | None = None,
 ) -> None:
-    """Serves in this process, which is a worker if `share` is given."""
-    from comptroller.http import server
+    """Serves in this process, which is a worker if `share` is given instead of `life`."""
+    from comptroller.http import server, workers
     from comptroller.http.log_growth import LogGrowth
 
     authority = None if options["auth"] == "off" else _authority(path, address, options)
-    log = _log(share)
+    log = life.log if life else _log(share)
     app = _app(service, authority, log, options)
     lane = _lane(app, authority, log, options)
     # One of several workers warns for all of them.
     growth = [] if share and share.number else [LogGrowth(app.store).watch]
     metrics = app.metrics.share(*share).publishing() if share else nullcontext()
-    with metrics:
+    with metrics, life or nullcontext():
         server.serve(
             app,
             bound,
@@ -268,7 +308,8 @@ def _serve(
             tls_cert=options["tls_cert"],
             tls_key=options["tls_key"],
             behind_proxy=options["behind_proxy"],
-            started=started,
+            started=life.start if life else workers.report_ready,
+            stopping=life.note_signal if life else lambda _signal: None,
             reload=authority.reload if authority else lambda: None,
             watches=growth,
         )

@@ -108,6 +108,11 @@ class Log(Collector):
         if lines:
             self.write(b"".join(lines))
 
+    def event(self, name: str, **members: Any) -> None:
+        """Logs an event of the server."""
+        line = {"time": datetime.now(UTC), "level": "info", "event": name, **members}
+        self.write(msgspec.json.encode(line) + b"\n")
+
     def line(self, **members: Any) -> bytes:
         """Returns the line of a request, from its members."""
         return msgspec.json.encode(_Request(**members)) + b"\n"

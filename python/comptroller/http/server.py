@@ -97,6 +97,7 @@ def serve(
     started: Callable[[], None] = lambda: None,
     reload: Callable[[], None] = lambda: None,
     watches: Iterable[Callable[[], Coroutine[Any, Any, None]]] = (),
+    stopping: Callable[[str], None] = lambda _signal: None,
 ) -> None:
     """Serves until SIGTERM or SIGINT, then answers the requests in flight. On the main thread.
 
@@ -120,6 +121,7 @@ def serve(
         started: called when the server accepts requests.
         reload: called by SIGHUP to reload further files.
         watches: coroutine functions that run until they are cancelled.
+        stopping: called with the name of each signal that stops the server; not in a worker.
     """
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:
@@ -164,7 +166,9 @@ def serve(
         if lane is not None:
             lane.begin(server.server_state)
             tasks.append(lane.watch)
-        runner.run(_serve(server, app, bound, started, reload_all, tasks, is_worker=is_worker))
+        runner.run(
+            _serve(server, app, bound, started, reload_all, stopping, tasks, is_worker=is_worker)
+        )
 
 
 def _allow_files() -> None:
@@ -220,32 +224,38 @@ def _show_expiry(app: App, certificate: str) -> None:
 
 
 def on_signals(
-    stop: Callable[[], None], reload: Callable[[], None], end_now_within_s: int = END_NOW_WITHIN_S
+    stop: Callable[[], None],
+    reload: Callable[[], None],
+    stopping: Callable[[str], None],
+    end_now_within_s: int = END_NOW_WITHIN_S,
 ) -> None:
     """Calls `stop` for SIGTERM and SIGINT, `reload` for SIGHUP. In the running event loop.
 
-    SIGHUP stops a process whose terminal was closed. The process ends at the latest when a limit
-    after the first or the second signal has passed, even after the event loop ended.
+    SIGHUP stops a process whose terminal was closed. `stopping` is called before `stop`, with the
+    name of the signal. The process ends at the latest when a limit after the first or the second
+    signal has passed, even after the event loop ended.
     """
     # Under nohup, SIGHUP is ignored, and the process continues after its terminal was closed.
     is_of_terminal = signal.getsignal(signal.SIGHUP) != signal.SIG_IGN and _has_terminal()
 
+    def end(number: signal.Signals) -> None:
+        stopping(number.name)
+        stop()
+
     def hang_up() -> None:
         if is_of_terminal and not _has_terminal():  # the terminal was closed
+            stopping(signal.SIGHUP.name)
             os.kill(os.getpid(), signal.SIGTERM)
         else:
             reload()
 
     # asyncio.Runner restores its own handler of SIGINT, unless it was replaced in Python.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    stopping = _Reaction(stop, END_AT_LATEST_S, end_now_within_s)
-    _receive(
-        {
-            signal.SIGTERM: stopping,
-            signal.SIGINT: stopping,
-            signal.SIGHUP: _Reaction(hang_up),
-        }
-    )
+    reactions: dict[int, _Reaction] = {
+        number: _Reaction(partial(end, number), END_AT_LATEST_S, end_now_within_s)
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    _receive(reactions | {signal.SIGHUP: _Reaction(hang_up)})
 
 
 class _Reaction(NamedTuple):
@@ -290,6 +300,7 @@ async def _serve(
     bound: socket.socket,
     started: Callable[[], None],
     reload: Callable[[], None],
+    stopping: Callable[[str], None],
     tasks: Iterable[Callable[[], Coroutine[Any, Any, None]]],
     *,
     is_worker: bool,
@@ -312,7 +323,7 @@ async def _serve(
             }
         )
     else:
-        on_signals(lambda: stop(is_waiting=not server.should_exit), reload)
+        on_signals(lambda: stop(is_waiting=not server.should_exit), reload, stopping)
     beside = [loop.create_task(task()) for task in tasks]
     # uvloop accepts one connection of a socket in each loop iteration; several descriptors of the
     # socket shorten the wait of a burst.

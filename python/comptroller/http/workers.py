@@ -61,7 +61,10 @@ def listen(host: str, port: int, count: int) -> list[socket.socket]:
 
 
 def supervise(
-    commands: Sequence[Sequence[str]], bound: Sequence[socket.socket], started: Callable[[], None]
+    commands: Sequence[Sequence[str]],
+    bound: Sequence[socket.socket],
+    started: Callable[[], None],
+    stopping: Callable[[str], None] = lambda _signal: None,
 ) -> int:
     """Runs a worker process for each command until SIGTERM or SIGINT. On the main thread.
 
@@ -76,12 +79,13 @@ def supervise(
         commands: the arguments of `python -m`, for each worker.
         bound: the sockets of the workers; closed when the workers are stopped.
         started: called when all workers accept requests.
+        stopping: called with the name of each signal that stops the workers.
 
     Returns:
         0; or 1 if a worker could not start before `started` was called, and has logged the reason,
         or if a worker was killed or failed while it stopped.
     """
-    return asyncio.run(_Supervisor(commands, bound, started).run())
+    return asyncio.run(_Supervisor(commands, bound, started, stopping).run())
 
 
 def end_with_supervisor() -> None:
@@ -105,17 +109,19 @@ class _Supervisor:
         commands: Sequence[Sequence[str]],
         bound: Sequence[socket.socket],
         started: Callable[[], None],
+        stopping: Callable[[str], None],
     ) -> None:
         self._commands = commands
         self._bound = bound
         self._started = started
+        self._notify = stopping
         self._stopping = asyncio.Event()
         self._running: dict[int, Process] = {}
         self._ready: set[int] = set()
         self._has_failed = False
 
     async def run(self) -> int:
-        server.on_signals(self._stop, self._reload, _END_NOW_WITHIN_S)
+        server.on_signals(self._stop, self._reload, self._notify, _END_NOW_WITHIN_S)
         first, *others = range(len(self._commands))
         try:
             await self._start(first)
