@@ -33,20 +33,22 @@ std::vector<ShownColumn> columns_of(Audience audience) {
       column.is_shared = true;
       column.append = [](Builder& builder, int index, const Rows& rows) {
         for (std::size_t row = 0; row < rows.count; ++row) {
-          const db::Value& key = rows.query.column(index, row);
-          if (key.is_null()) {
+          const store::ColumnValue<T> field{rows.query, rows.symbols, index, row};
+          if (field.is_unset()) {
             builder.append_null();
           } else {
-            builder.append_shared_text(key.integer,
-                                       [&] { return checked(rows.symbols.text(key.integer)); });
+            rows.query.locate(index, row, [&] {
+              const std::int64_t key = store::require_integer(field.value);
+              builder.append_shared_text(key, [&] { return checked(rows.symbols.text(key)); });
+            });
           }
         }
       };
     } else {
       column.append = [](Builder& builder, int index, const Rows& rows) {
         for (std::size_t row = 0; row < rows.count; ++row) {
-          const store::ColumnValue<bare<T>> field{rows.query.column(index, row), rows.symbols};
-          append_field(builder, field, rows.audience);
+          append_field(builder, store::ColumnValue<T>{rows.query, rows.symbols, index, row},
+                       rows.audience);
         }
       };
     }
@@ -155,19 +157,19 @@ std::int64_t Layout::append(Builder& batch, db::Query& query, db::Connection& co
   return count;
 }
 
-// Reads the active controls of all identities with one statement.
 std::int64_t Layout::append_identities(Builder& batch, db::Query& query, db::Connection& connection,
                                        std::int64_t max_rows) const {
   constexpr int key_column = static_cast<int>(field_count<StoredIdentity>);
+  // The controls are read after the rows, because only one query of pages is in use at a time.
   std::vector<StoredIdentity> identities;
   std::vector<std::int64_t> keys;
   while (std::cmp_less(keys.size(), max_rows) && query.step()) {
-    keys.push_back(query.column(key_column).integer);
+    keys.push_back(query.number(key_column));
     identities.push_back(store::read_row<StoredIdentity>(query, connection.symbols()));
   }
-  auto controls = store::active_controls(connection, keys);
   for (std::size_t index = 0; index < keys.size(); ++index) {
-    const Identity identity = rules::show_identity(identities[index], std::move(controls[index]));
+    const Identity identity =
+        rules::show_identity(identities[index], store::active_controls(connection, keys[index]));
     append_rows(batch, {query, 1, connection.symbols(), &identity, audience_});
   }
   return static_cast<std::int64_t>(keys.size());

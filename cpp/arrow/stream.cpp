@@ -80,10 +80,10 @@ void add_first_codes(const Table& table) {
   store::Listing listing = table.source.listing(*snapshot);
   table.layout->select(listing);
   Builder rows = table.layout->make_batch(table.representation, table.codes);
-  const auto first = listing.keys_from(1, keys_with_first_codes);
   for (const auto keys :
-       {first.value_or(store::KeyRange{}), listing.last_keys(keys_with_first_codes)}) {
-    db::Query query = listing.scan(keys);
+       {listing.first_keys(keys_with_first_codes), listing.last_keys(keys_with_first_codes)}) {
+    if (!keys) return;
+    db::Query query = listing.scan(*keys);
     // SQLite begins a statement again that is stepped after its last row.
     const auto has_more = [&] {
       return table.layout->append(rows, query, *snapshot, max_rows_in_memory) == max_rows_in_memory;

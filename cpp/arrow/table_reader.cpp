@@ -64,8 +64,8 @@ void TableReader::begin(std::unique_lock<std::mutex>& lock) {
   // Finds the first chunk; returns whether there is no other.
   const auto is_small = [&](db::Connection& connection) {
     const store::Listing listing = table_.source.listing(connection);
-    keys_to_read_ = listing.keys_from(1, limits.keys_a_chunk);
-    return !keys_to_read_ || !listing.keys_from(keys_to_read_->before, limits.keys_a_chunk);
+    keys_to_read_ = listing.first_keys(limits.keys_a_chunk);
+    return !keys_to_read_ || !listing.keys_after(keys_to_read_->last, limits.keys_a_chunk);
   };
   const auto is_small_now = [&] {
     const db::Lease connection = table_.source.database->reader();
@@ -122,7 +122,7 @@ std::optional<TableReader::Chunk> TableReader::take_chunk(const store::Listing& 
     const auto has_room = [&] { return next_to_read_ < next_to_fetch_ + max_ahead_; };
     if (has_room()) {
       const Chunk chunk{next_to_read_++, *keys_to_read_};
-      keys_to_read_ = listing.keys_from(chunk.keys.before, table_.limits.keys_a_chunk);
+      keys_to_read_ = listing.keys_after(chunk.keys.last, table_.limits.keys_a_chunk);
       return chunk;
     }
     const auto since = idle_since_;

@@ -23,7 +23,8 @@ namespace comptroller::db {
 // until the statement's next step; the bytes of a parameter must be valid until the statement is
 // reset.
 struct Value {
-  enum class Kind : std::uint8_t { null, integer, text, blob };
+  // No column of a store holds real numbers.
+  enum class Kind : std::uint8_t { null, integer, text, blob, real };
 
   Kind kind = Kind::null;
   std::int64_t integer = 0;
@@ -34,9 +35,15 @@ struct Value {
   static Value of(std::string_view text) { return {Kind::text, 0, text}; }
   static Value of(const Value& value) { return value; }
   static Value blob(std::string_view bytes) { return {Kind::blob, 0, bytes}; }
+  static Value real() { return {Kind::real, 0, {}}; }
   bool is_null() const { return kind == Kind::null; }
   friend bool operator==(const Value&, const Value&) = default;
 };
+
+// Returns the error of a value whose type is not that of its column; `wanted` is "an integer".
+Error wrong_type(const Value& value, std::string_view wanted);
+// Returns the error of a damaged value with its place in the store; other errors are unchanged.
+Error located(const Error& error, const std::string& place);
 
 // The driver's part of a Query. A statement without SQL refuses the calls that it does not
 // override.
@@ -60,6 +67,9 @@ class Statement {
     return values_ != nullptr ? values_[row * width_ + static_cast<std::size_t>(index)]
                               : column_of_row(index);
   }
+  // Returns the table, column and key of a value of the last step, as far as they are known, for an
+  // error message.
+  virtual std::string place_of(int /*index*/, std::size_t /*row*/) { return "a value"; }
   // Ends the run and clears the parameters.
   virtual void reset() { is_in_use_ = false; }
 
@@ -102,6 +112,21 @@ class Query {
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   std::optional<std::int64_t> insert() { return statement_->insert(); }
   const Value& column(int index, std::size_t row = 0) { return statement_->column(index, row); }
+  // Returns the value of a column of integers; throws unusable for any other value.
+  std::int64_t number(int index) {
+    const Value& value = column(index);
+    if (value.kind == Value::Kind::integer) return value.integer;
+    throw located(wrong_type(value, "an integer"), statement_->place_of(index, 0));
+  }
+  // Runs `read`, which reads a value of the last step; the error of a damaged value names its
+  // place.
+  void locate(int index, std::size_t row, const auto& read) {
+    try {
+      read();
+    } catch (const Error& error) {
+      throw located(error, statement_->place_of(index, row));
+    }
+  }
 
  private:
   struct Reset {
@@ -110,7 +135,7 @@ class Query {
   std::unique_ptr<Statement, Reset> statement_;
 };
 
-// Selects the rows of a table whose key is in [from, before) and that meet all conditions, in order
+// Selects the rows of a table whose key is in [from, last] and that meet all conditions, in order
 // of key.
 struct TableScan {
   // The column has one of the values, or for a range, a value from the first until before the
@@ -123,7 +148,7 @@ struct TableScan {
   std::string_view table;
   std::vector<std::string_view> columns;
   std::int64_t from = 0;
-  std::int64_t before = 0;
+  std::int64_t last = 0;
   std::vector<Condition> conditions;
 };
 

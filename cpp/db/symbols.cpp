@@ -19,6 +19,10 @@ std::string_view Symbols::look_up(std::int64_t key) {
   if (!query.bind("$key", key).step()) {
     throw Error::damaged("a reference leads nowhere");
   }
+  if (query.column(0).kind != Value::Kind::text) {
+    throw located(wrong_type(query.column(0), "text"),
+                  "symbols.text of key " + std::to_string(key));
+  }
   const auto index = static_cast<std::size_t>(key);
   if (index >= max_cached_symbols) return beyond_ = query.column(0).bytes;
   if (index >= texts_.size()) {
@@ -34,7 +38,7 @@ std::optional<std::int64_t> Symbols::search(std::string_view text) {
   }
   Query query = connection_.query("SELECT key FROM symbols WHERE text = $text");
   if (!query.bind("$text", text).step()) return std::nullopt;
-  const std::int64_t key = query.column(0).integer;
+  const std::int64_t key = query.number(0);
   remember(text, key);
   return key;
 }

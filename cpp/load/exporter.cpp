@@ -1,6 +1,7 @@
 #include "load/exporter.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -33,16 +34,18 @@ class RowFormatter {
     listing_.select(store::select_list<R>() + ", key");
   }
 
-  // Begins the piece at the first row whose key is at least `next_key`, and sets `next_key` to the
-  // end of the piece. Returns false if there is no such row.
-  bool begin(std::int64_t& next_key) {
-    const auto keys = listing_.keys_from(next_key, keys_a_piece);
+  // Begins the piece at the first row, or the first row after `last_key`, and sets `last_key` to
+  // the end of the piece. Returns false if there is no such row.
+  bool begin(std::optional<std::int64_t>& last_key) {
+    const auto keys =
+        last_key ? listing_.keys_after(*last_key, keys_a_piece) : listing_.first_keys(keys_a_piece);
     if (!keys) return false;
     keys_ = *keys;
-    next_key = keys_.before;
+    last_key = keys_.last;
+    is_at_end_ = false;
     return true;
   }
-  bool is_at_end() const { return keys_.from == keys_.before; }
+  bool is_at_end() const { return is_at_end_; }
 
   // Replaces a text by the next rows, until it is large; returns their number.
   std::int64_t format(std::string& out) {
@@ -69,11 +72,11 @@ class RowFormatter {
     std::int64_t count = 0;
     while (rows.step()) {
       ++count;
-      if (append() < large_piece) continue;
-      keys_.from = rows.column(key).integer + 1;
+      if (append() < large_piece || rows.number(key) == keys_.last) continue;
+      keys_.from = rows.number(key) + 1;
       return count;
     }
-    keys_.from = keys_.before;
+    is_at_end_ = true;
     return count;
   }
 
@@ -81,7 +84,8 @@ class RowFormatter {
   store::Listing listing_;
   Audience audience_;
   bool is_csv_;
-  store::KeyRange keys_;
+  store::KeyRange keys_;  // not yet formatted, unless it is at the end
+  bool is_at_end_ = true;
 };
 
 // Returns formatters that read one snapshot: a single one for a small table.
@@ -91,7 +95,7 @@ std::vector<RowFormatter<R>> make_formatters(db::Database& database, const servi
   const auto is_small_now = [&] {
     const db::Lease connection = database.reader();
     const db::Snapshot snapshot(*connection);
-    return !scan.listing(*connection).keys_from(keys_of_small, 1);
+    return !scan.listing(*connection).keys_after(keys_of_small, 1);
   };
   const bool is_small = is_small_now();
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
@@ -127,9 +131,9 @@ std::uint64_t write_rows(db::Database& database, const service::Scan& scan,
 
   files::TextPieces pieces(formatters.size());  // destroyed, and so awaited, before the formatters
   std::size_t started = 0;
-  std::int64_t next_key = 0;
+  std::optional<std::int64_t> last_key;
   for (std::size_t written = 0;; ++written) {
-    while (!pieces.is_full() && formatter_of(started).begin(next_key)) {
+    while (!pieces.is_full() && formatter_of(started).begin(last_key)) {
       pieces.start([&formatter = formatter_of(started++)](std::string& out) {
         return formatter.format(out);
       });

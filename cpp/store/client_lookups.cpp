@@ -9,7 +9,7 @@ std::optional<std::int64_t> find_symbol_evenly(db::Connection& connection, std::
   db::Query query = connection.query(
       "SELECT key, text FROM symbols WHERE text <= $text ORDER BY text DESC LIMIT 1");
   if (!query.bind("$text", text).step() || query.column(1).bytes != text) return std::nullopt;
-  return query.column(0).integer;
+  return query.number(0);
 }
 
 std::optional<std::int64_t> find_own_key(db::Connection& connection, std::string_view table,
@@ -17,7 +17,7 @@ std::optional<std::int64_t> find_own_key(db::Connection& connection, std::string
   db::Query row = connection.query("SELECT key, id, customer_id FROM " + std::string(table) +
                                    " WHERE " + std::string(last_up_to_id));
   if (!row.bind(1, id).step() || !is_own(row, 1, id, customer)) return std::nullopt;
-  return row.column(0).integer;
+  return row.number(0);
 }
 
 }  // namespace comptroller::store

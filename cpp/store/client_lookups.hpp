@@ -46,7 +46,7 @@ std::optional<Stored<R>> find_own(db::Connection& connection, std::string_view i
   const Value owner = key_of_customer(connection, customer);
   db::Query row = connection.query(sql);
   if (!row.bind(1, value).step() || !is_own(row, key_column + 1, value, owner)) return std::nullopt;
-  return Stored<R>{row.column(key_column).integer, read_row<R>(row, connection.symbols())};
+  return Stored<R>{row.number(key_column), read_row<R>(row, connection.symbols())};
 }
 
 }  // namespace comptroller::store

@@ -33,14 +33,26 @@ std::vector<std::string_view> stored_names() {
   return names;
 }
 
-// A column of the current row of a statement: the value of a field of type T, which may be unset.
+// A value of a row of the last step of a statement: the value of a field of type T, which may be
+// unset if T is optional or computed. The error of a damaged value names its place.
 template <class T>
 struct ColumnValue {
-  const Value& value;
+  db::Query& query;
   db::Symbols& symbols;
+  int index;
+  std::size_t row = 0;
+  const Value& value = query.column(index, row);
 
-  bool is_unset() const { return value.is_null(); }
-  void visit(auto&& act) const { Column<T>::read(value, symbols, act); }
+  bool is_unset() const {
+    if (!value.is_null()) return false;
+    if constexpr (!is_optional<T> && !is_computed<bare<T>>) {
+      query.locate(index, row, [&] { throw db::wrong_type(value, "a value"); });
+    }
+    return true;
+  }
+  void visit(auto&& act) const {
+    query.locate(index, row, [&] { Column<bare<T>>::read(value, symbols, act); });
+  }
 };
 
 // The current row of a statement with the columns of `select_list`, as a source of field values.
@@ -50,7 +62,7 @@ struct Row {
 
   template <class F, std::size_t I>
   auto field() const {
-    return ColumnValue<bare<typename F::Type>>{query.column(static_cast<int>(I)), symbols};
+    return ColumnValue<typename F::Type>{query, symbols, static_cast<int>(I)};
   }
 };
 

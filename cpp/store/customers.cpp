@@ -23,7 +23,7 @@ void ensure_customer(db::Connection& connection, std::string_view customer) {
 
 void add_customers_of(db::Connection& connection, db::Connection& copy) {
   db::Query keys = copy.query("SELECT key FROM customers");
-  while (keys.step()) add(connection, keys.column(0).integer);
+  while (keys.step()) add(connection, keys.number(0));
 }
 
 Ownership ownership(db::Connection& connection, const std::optional<std::string>& customer) {

@@ -118,7 +118,7 @@ void check_rows(db::Connection& connection, std::vector<Finding>& findings) {
       reader.read(text, record, options);
     } catch (const Error& error) {
       if (broken++ > 0) continue;
-      const auto key = rows.column(static_cast<int>(field_count<R>)).integer;
+      const std::int64_t key = rows.number(static_cast<int>(field_count<R>));
       first = "key " + std::to_string(key) + " (" + error.detail() + ")";
     }
   }

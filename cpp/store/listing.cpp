@@ -44,7 +44,7 @@ Value Listing::key_of_identity(const Value& id) const {
     return Value::of(own_key("identities", id).value_or(unused_key));
   }
   db::Query query = connection_.query("SELECT key FROM identities WHERE id = ?");
-  return query.bind(1, id).step() ? query.column(0) : Value::of(unused_key);
+  return Value::of(query.bind(1, id).step() ? query.number(0) : unused_key);
 }
 
 void Listing::add_group(const Index& index, std::string_view column, std::string_view id) {
@@ -140,7 +140,7 @@ Sql Listing::conditions_besides(const std::vector<const ListFilter*>& served) co
 }
 
 Sql Listing::selection() const {
-  Sql selection{"SELECT " + columns_, {}};
+  Sql selection{"SELECT " + columns_ + ", key", {}};
   if (column_value_ && columns_.find('?') != std::string::npos) {
     selection.values.push_back(*column_value_);
   }
@@ -210,7 +210,7 @@ std::optional<Candidates> Listing::find_prefix(const Prefix& prefix, const PageQ
 
 std::optional<db::TableScan> Listing::table_scan(KeyRange keys) const {
   if (!conditions_.empty()) return std::nullopt;
-  db::TableScan scan{table_, db::split_select_list(columns_), keys.from, keys.before, {}};
+  db::TableScan scan{table_, db::split_select_list(columns_), keys.from, keys.last, {}};
   const auto add = [&](std::string_view column, const std::vector<Value>& values) {
     std::vector<std::int64_t> numbers;
     for (const Value& value : values) {
@@ -232,21 +232,37 @@ std::optional<db::TableScan> Listing::table_scan(KeyRange keys) const {
   return scan;
 }
 
-std::optional<KeyRange> Listing::keys_from(std::int64_t from, std::int64_t count) const {
-  constexpr std::int64_t end = std::numeric_limits<std::int64_t>::max();
-  db::Query first = connection_.query("SELECT key FROM " + std::string(table_) +
-                                      " WHERE key >= ?1 AND key < ?2 ORDER BY key LIMIT 1");
-  if (!first.bind(1, from).bind(2, end).step()) return std::nullopt;
-  const std::int64_t key = first.column(0).integer;
-  return KeyRange{key, key < end - count ? key + count : end};
+namespace {
+
+using Keys = std::numeric_limits<std::int64_t>;
+
+// Returns the `count` keys that begin with the key that a query selects.
+std::optional<KeyRange> keys_of(db::Query first, std::int64_t count) {
+  if (!first.step()) return std::nullopt;
+  const std::int64_t key = first.number(0);
+  return KeyRange{key, key > Keys::max() - count ? Keys::max() : key + count - 1};
 }
 
-KeyRange Listing::last_keys(std::int64_t count) const {
-  constexpr auto end = std::numeric_limits<std::int64_t>::max();
-  db::Query last = connection_.query("SELECT max(key) FROM " + std::string(table_));
-  if (!last.step() || last.column(0).is_null()) return {};
-  const std::int64_t before = std::min(last.column(0).integer, end - 1) + 1;
-  return {std::max(before, std::numeric_limits<std::int64_t>::min() + count) - count, before};
+}  // namespace
+
+std::optional<KeyRange> Listing::first_keys(std::int64_t count) const {
+  return keys_of(
+      connection_.query("SELECT key FROM " + std::string(table_) + " ORDER BY key LIMIT 1"), count);
+}
+
+std::optional<KeyRange> Listing::keys_after(std::int64_t key, std::int64_t count) const {
+  db::Query first = connection_.query("SELECT key FROM " + std::string(table_) +
+                                      " WHERE key > ?1 ORDER BY key LIMIT 1");
+  first.bind(1, key);
+  return keys_of(std::move(first), count);
+}
+
+std::optional<KeyRange> Listing::last_keys(std::int64_t count) const {
+  db::Query query =
+      connection_.query("SELECT key FROM " + std::string(table_) + " ORDER BY key DESC LIMIT 1");
+  if (!query.step()) return std::nullopt;
+  const std::int64_t last = query.number(0);
+  return KeyRange{last < Keys::min() + count ? Keys::min() : last - count + 1, last};
 }
 
 db::Query Listing::scan(KeyRange keys) const {
@@ -256,7 +272,7 @@ db::Query Listing::scan(KeyRange keys) const {
   const std::string key(by_time_.key);
   Sql sql = selection();
   sql.add(" FROM ").add(table_).add(" WHERE ");
-  sql.add(key + " >= ?", Value::of(keys.from)).add(" AND " + key + " < ?", Value::of(keys.before));
+  sql.add(key + " >= ?", Value::of(keys.from)).add(" AND " + key + " <= ?", Value::of(keys.last));
   if (ownership_.is_restricted) {
     sql.add(" AND ").add(any_of(unindexed(customer_column), ownership_.customers));
   }

@@ -56,10 +56,10 @@ struct ListFilter {
   bool may_overlap = false;  // whether its indexes may give a row more than once
 };
 
-// The keys from <= key < before.
+// The keys from <= key <= last.
 struct KeyRange {
   std::int64_t from = 0;
-  std::int64_t before = 0;
+  std::int64_t last = 0;
 };
 
 // One list: its filters, and the statements that read its rows. For one thread at a time. Must not
@@ -119,11 +119,12 @@ class Listing {
   // Returns the rows that a page visits, perhaps more.
   Candidates candidates(const PageQuery& page) const;
 
-  // Returns the `count` keys that begin at the table's first row with a key of at least `from`,
+  // Returns the `count` keys that begin at the table's first row, or at its first row after a key,
   // whether or not the row matches; nullopt if there is none.
-  std::optional<KeyRange> keys_from(std::int64_t from, std::int64_t count) const;
-  // Returns the `count` keys that end with the table's last row; an empty range if there is none.
-  KeyRange last_keys(std::int64_t count) const;
+  std::optional<KeyRange> first_keys(std::int64_t count) const;
+  std::optional<KeyRange> keys_after(std::int64_t key, std::int64_t count) const;
+  // Returns the `count` keys that end with the table's last row; nullopt if there is none.
+  std::optional<KeyRange> last_keys(std::int64_t count) const;
   // Returns all rows that match the filters and whose key is in the range, in order of keys. Reads
   // whole tables efficiently. Selects only the columns.
   db::Query scan(KeyRange keys) const;
@@ -192,7 +193,7 @@ class Listing {
   AccessPath path(const ListFilter& driving, const Alternative& alternative) const;
   // Returns the conditions on rows, each after " AND ", without the filters that an index serves.
   Sql conditions_besides(const std::vector<const ListFilter*>& served) const;
-  Sql selection() const;  // SELECT and the columns
+  Sql selection() const;  // SELECT, the columns and the key
   // Describes the rows that `scan` reads; nullopt if only SQL can express them.
   std::optional<db::TableScan> table_scan(KeyRange keys) const;
   // Returns all rows with the prefix; nullopt if they are too many.

@@ -30,7 +30,7 @@ std::optional<Stored<R>> find_where(db::Connection& connection, const Sql& condi
       "SELECT " + select_list<R>() + ", key FROM " + std::string(R::table) + " WHERE ";
   db::Query query = Sql{select, {}}.add(condition).query(connection);
   if (!query.step()) return std::nullopt;
-  return Stored<R>{query.column(static_cast<int>(field_count<R>)).integer,
+  return Stored<R>{query.number(static_cast<int>(field_count<R>)),
                    read_row<R>(query, connection.symbols())};
 }
 

@@ -56,6 +56,15 @@ class BoundValues {
   std::unique_ptr<Memory> memory_;
 };
 
+// Returns a value; throws unusable if it is of another type.
+inline std::int64_t require_integer(const Value& value) {
+  if (value.kind == Value::Kind::integer) return value.integer;
+  throw db::wrong_type(value, "an integer");
+}
+inline std::string_view require_text(const Value& value) {
+  if (value.kind == Value::Kind::text) return value.bytes;
+  throw db::wrong_type(value, "text");
+}
 // Returns the bytes of a blob; throws unusable if their number is not `length`.
 std::string_view require_length(const Value& value, std::size_t length);
 // Returns packed addresses; throws unusable if the length of the blob is wrong.
@@ -83,20 +92,22 @@ struct Column;
 
 template <class T>
 struct Column<T, StorageClass::text> {
-  static void read(const Value& value, db::Symbols&, auto&& visit) { visit(value.bytes); }
+  static void read(const Value& value, db::Symbols&, auto&& visit) { visit(require_text(value)); }
   static Value bind(std::string_view text, BoundValues&) { return Value::of(text); }
 };
 
 template <class T>
 struct Column<T, StorageClass::amount> {
-  static void read(const Value& value, db::Symbols&, auto&& visit) { visit(Decimal{value.bytes}); }
+  static void read(const Value& value, db::Symbols&, auto&& visit) {
+    visit(Decimal{require_text(value)});
+  }
   static Value bind(Decimal number, BoundValues&) { return Value::of(number.text); }
 };
 
 template <class T>
 struct Column<T, StorageClass::symbol> {
   static void read(const Value& value, db::Symbols& symbols, auto&& visit) {
-    visit(symbols.text(value.integer));
+    visit(symbols.text(require_integer(value)));
   }
   static Value bind(std::string_view text, BoundValues& values) { return values.symbol(text); }
 };
@@ -104,7 +115,7 @@ struct Column<T, StorageClass::symbol> {
 template <class T>
 struct Column<T, StorageClass::identifier> {
   static void read(const Value& value, db::Symbols&, auto&& visit) {
-    if (value.kind != Value::Kind::blob) return visit(value.bytes);
+    if (value.kind != Value::Kind::blob) return visit(require_text(value));
     visit(PackedUuid{require_length(value, packed_uuid_length)});
   }
   static Value bind(std::string_view id, BoundValues& values) { return values.identifier(id); }
@@ -113,7 +124,7 @@ struct Column<T, StorageClass::identifier> {
 template <class T>
 struct Column<T, StorageClass::hash> {
   static void read(const Value& value, db::Symbols&, auto&& visit) {
-    if (value.kind != Value::Kind::blob) return visit(value.bytes);
+    if (value.kind != Value::Kind::blob) return visit(require_text(value));
     visit(PackedHexadecimal{require_length(value, TransactionHash::packed_length)});
   }
   static Value bind(std::string_view hash, BoundValues& values) { return values.hash(hash); }
@@ -122,7 +133,7 @@ struct Column<T, StorageClass::hash> {
 template <class T>
 struct Column<T, StorageClass::timestamp> {
   static void read(const Value& value, db::Symbols&, auto&& visit) {
-    visit(require_time(value.integer));
+    visit(require_time(require_integer(value)));
   }
   static Value bind(Timestamp time, BoundValues&) { return Value::of(time.microseconds); }
 };
@@ -130,21 +141,25 @@ struct Column<T, StorageClass::timestamp> {
 template <class E>
 struct Column<E, StorageClass::code> {
   static void read(const Value& value, db::Symbols&, auto&& visit) {
-    visit(decode<E>(value.integer));
+    visit(decode<E>(require_integer(value)));
   }
   static Value bind(E value, BoundValues&) { return Value::of(static_cast<std::int64_t>(value)); }
 };
 
 template <class T>
 struct Column<T, StorageClass::boolean> {
-  static void read(const Value& value, db::Symbols&, auto&& visit) { visit(value.integer != 0); }
+  static void read(const Value& value, db::Symbols&, auto&& visit) {
+    const std::int64_t number = require_integer(value);
+    if (number != 0 && number != 1) throw Error::damaged("a flag is neither 0 nor 1");
+    visit(number != 0);
+  }
   static Value bind(bool flag, BoundValues&) { return Value::of(std::int64_t{flag}); }
 };
 
 template <class T>
 struct Column<T, StorageClass::addresses> {
   static void read(const Value& value, db::Symbols&, auto&& visit) {
-    if (value.kind != Value::Kind::blob) return visit(JsonText<T>{value.bytes});
+    if (value.kind != Value::Kind::blob) return visit(JsonText<T>{require_text(value)});
     visit(require_addresses(value));
   }
   static Value bind(const T& list, BoundValues& values) { return values.addresses(list); }
@@ -153,7 +168,7 @@ struct Column<T, StorageClass::addresses> {
 template <class T>
 struct Column<T, StorageClass::document> {
   static void read(const Value& value, db::Symbols&, auto&& visit) {
-    visit(JsonText<T>{value.bytes});
+    visit(JsonText<T>{require_text(value)});
   }
   static Value bind(const View<T>& view, BoundValues& values) {
     std::string text;

@@ -22,7 +22,8 @@ class StreamSelect {
   StreamSelect(const AccessPath& path, Order order, bool is_behind_position)
       : path_(path), order_(order), columns_(select_candidate(*path.index, path.further)) {
     const std::string time(path.index->time);
-    const std::string start = columns_.text + " FROM " + std::string(path.table) + " WHERE " + time;
+    const std::string start =
+        columns_.text + " FROM " + std::string(path.table) + " WHERE " + time;
     if (is_behind_position) {
       const std::string key(path.index->key);
       text_ = start + " = ? AND " + key + (order == Order::descending ? " < ?" : " > ?") +
@@ -144,7 +145,7 @@ Sql select_candidate(const Index& index, const Sql& conditions) {
 }
 
 Candidate candidate_of(db::Query& row) {
-  return {{row.column(0).integer, row.column(1).integer}, row.column(2).integer != 0};
+  return {{row.number(0), row.number(1)}, row.column(2).integer != 0};
 }
 
 Candidates read_streams(db::Connection& connection, std::vector<AccessPath> paths, bool may_overlap,

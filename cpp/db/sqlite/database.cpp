@@ -20,6 +20,7 @@
 #include "db/sqlite/private_copy.hpp"
 #include "db/sqlite/readers.hpp"
 #include "db/sqlite/schema.hpp"
+#include "db/sqlite/value_types.hpp"
 #include "db/sqlite/work_beside.hpp"
 #include "db/sqlite/writer.hpp"
 #include "model/error.hpp"
@@ -246,8 +247,11 @@ Health SqliteDatabase::health() {
     Query query = connection.query("PRAGMA integrity_check");
     while (query.step()) {
       const std::string_view finding = query.column(0).bytes;
-      if (finding != "ok") health.findings.emplace_back(finding);
+      // find_wrong_types reports these by key.
+      const bool is_of_type = finding.find(" value in ") != std::string_view::npos;
+      if (finding != "ok" && !is_of_type) health.findings.emplace_back(finding);
     }
+    if (health.findings.empty()) health.findings = find_wrong_types(connection);
   };
   WorkBeside checking(check, [&] { sqlite3_interrupt(connection.handle()); });
   checking.wait(check_interval, [&] { interrupt_.check(); });

@@ -11,7 +11,6 @@ namespace comptroller::db::sqlite {
 namespace {
 
 constexpr auto min_key = std::numeric_limits<std::int64_t>::min();
-constexpr std::size_t max_rows = 32;  // of a step; their values fit in the first cache
 
 }  // namespace
 
@@ -32,7 +31,7 @@ PageScan::PageScan(SqliteConnection& connection, Pages& pages, RecordReader reco
       record_(std::move(record)),
       columns_(scan.columns.size()),
       from_(scan.from),
-      before_(scan.before),
+      last_(scan.last),
       children_{{record_.root(), min_key, std::numeric_limits<std::int64_t>::max()}} {
   for (const auto& [column, values, is_range] : scan.conditions) {
     Condition& condition = conditions_.emplace_back(values, is_range);
@@ -49,7 +48,8 @@ std::size_t PageScan::step_rows(std::size_t max) {
     while (next_cell_ < cells_ && count < most) {
       const TablePage::Cell cell = next_cell();
       if (cell.key < from_) continue;
-      if (cell.key >= before_) return count;
+      if (cell.key > last_) return count;
+      keys_[count] = cell.key;
       const bool is_in_page = record_.read(page_, cell, count);
       if (!satisfies_conditions(count)) continue;
       ++count;
@@ -66,7 +66,7 @@ bool PageScan::has_next_leaf() {
     const Child child = children_.back();
     children_.pop_back();
     if (child.last < from_) continue;
-    if (child.after >= before_ - 1) return false;
+    if (child.after >= last_) return false;
     enter(child);
     if (next_cell_ < cells_) return true;
   }
@@ -111,12 +111,14 @@ TablePage::Cell PageScan::next_cell() {
 }
 
 // Whether the record of a row meets all conditions.
-bool PageScan::satisfies_conditions(std::size_t row) const {
-  std::size_t column = row * record_.width() + columns_;
+bool PageScan::satisfies_conditions(std::size_t row) {
+  std::size_t index = columns_;
   for (const auto& [values, is_range] : conditions_) {
-    const Value& value = record_.values()[column++];
+    const Value& value = record_.values()[row * record_.width() + index++];
     if (value.is_null()) return false;
-    if (value.kind != Value::Kind::integer) throw_damaged_page();
+    if (value.kind != Value::Kind::integer) {
+      throw located(wrong_type(value, "an integer"), place_of(static_cast<int>(index) - 1, row));
+    }
     const bool is_met = is_range ? value.integer >= values[0] && value.integer < values[1]
                                  : std::ranges::binary_search(values, value.integer);
     if (!is_met) return false;

@@ -1,7 +1,8 @@
 // Reads the rows of a table in order of key from its pages, without SQL. The rows are those of
-// `SELECT columns FROM table WHERE key >= ? AND key < ? AND ... ORDER BY key`.
+// `SELECT columns FROM table WHERE key >= ? AND key <= ? AND ... ORDER BY key`.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -23,8 +24,13 @@ class PageScan final : public Statement {
 
   bool step() override { return step_rows(1) > 0; }
   std::size_t step_rows(std::size_t max) override;
+  std::string place_of(int index, std::size_t row) override {
+    return record_.place_of(index, keys_.at(row));
+  }
 
  private:
+  static constexpr std::size_t max_rows = 32;  // of a step; their values fit in the first cache
+
   struct Condition {
     std::vector<std::int64_t> values;  // in order
     bool is_range;
@@ -43,7 +49,7 @@ class PageScan final : public Statement {
   void enter(const Child& child);
   void add_children(const Child& parent, const TablePage& page);
   TablePage::Cell next_cell();
-  bool satisfies_conditions(std::size_t row) const;
+  bool satisfies_conditions(std::size_t row);
 
   SqliteConnection& connection_;
   Pages& pages_;
@@ -51,7 +57,8 @@ class PageScan final : public Statement {
   std::size_t columns_;
   std::vector<Condition> conditions_;
   std::int64_t from_;
-  std::int64_t before_;
+  std::int64_t last_;
+  std::array<std::int64_t, max_rows> keys_{};  // of the rows of the step
 
   std::vector<Child> children_;  // that have not been visited; the last one is the next
   Child leaf_;

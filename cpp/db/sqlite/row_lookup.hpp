@@ -19,6 +19,9 @@ class RowLookup final : public Statement {
   using Statement::bind;
   void bind(int index, const Value& key) override;
   bool step() override;
+  std::string place_of(int index, std::size_t /*row*/) override {
+    return record_.place_of(index, key_);
+  }
 
  private:
   // A leaf, which has the keys in (after, last].

@@ -7,6 +7,7 @@
 #include "db/migrations.hpp"
 #include "db/sqlite/database.hpp"
 #include "db/sqlite/file_header.hpp"
+#include "db/sqlite/value_types.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
@@ -31,6 +32,21 @@ bool has_log_mode(SqliteConnection& connection) {
   return file != nullptr &&
          read_at(*file, header.bytes.data(), header.bytes.size(), 0) == SQLITE_OK &&
          header.bytes[read_version_at] == write_ahead;
+}
+
+// Throws unusable, naming `path` and the first value, if a value is not of the type of its column.
+void require_types(SqliteConnection& connection, const std::string& path) {
+  std::vector<std::string> wrong;
+  try {
+    wrong = find_wrong_types(connection);
+  } catch (const Error& error) {
+    if (sqlite3_errcode(connection.handle()) != SQLITE_CORRUPT) throw;
+    wrong.emplace_back(sqlite3_errmsg(connection.handle()));
+  }
+  if (wrong.empty()) return;
+  throw Error(Code::unusable, path + " cannot be migrated and is unchanged: " + wrong.front() +
+                                  "; correct the value with the release that wrote the store, or "
+                                  "restore a backup");
 }
 
 [[noreturn]] void throw_foreign(const std::string& path) {
@@ -122,10 +138,15 @@ void use_write_ahead_log(SqliteConnection& connection, const std::string& path) 
 void migrate(SqliteConnection& connection, const std::string& path) {
   const int version = schema_version(connection, path);
   if (version == newest_schema_version()) return;
+  // A migration may change definitions in sqlite_schema, which some builds of SQLite refuse.
+  sqlite3_db_config(connection.handle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
   connection.execute("BEGIN IMMEDIATE");
   for (const Migration& migration : migrations()) {
     if (migration.version > version) connection.execute(std::string(migration.sql));
   }
+  require_types(connection, path);
+  const auto cookie = connection.read_number("PRAGMA schema_version");
+  connection.execute("PRAGMA schema_version = " + std::to_string(cookie + 1));
   connection.execute("PRAGMA application_id = " + std::to_string(application_id));
   connection.execute("PRAGMA user_version = " + std::to_string(newest_schema_version()));
   connection.execute("COMMIT");

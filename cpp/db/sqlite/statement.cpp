@@ -39,9 +39,25 @@ Value value_of(sqlite3_value* value) {
       const auto* bytes = static_cast<const char*>(sqlite3_value_blob(value));
       return Value::blob(std::string_view(bytes, size_of(value)));
     }
+    case SQLITE_FLOAT:
+      return Value::real();
     default:
       return Value::null();
   }
+}
+
+// Returns the table after the first FROM that is not in parentheses.
+std::string_view table_of(std::string_view sql) {
+  constexpr std::string_view from = " FROM ";
+  int depth = 0;
+  for (std::size_t at = 0; at < sql.size(); ++at) {
+    if (sql[at] == '(') ++depth;
+    if (sql[at] == ')') --depth;
+    if (depth > 0 || !sql.substr(at).starts_with(from)) continue;
+    sql.remove_prefix(at + from.size());
+    return sql.substr(0, sql.find(' '));
+  }
+  return {};
 }
 
 }  // namespace
@@ -63,6 +79,7 @@ void SqliteStatement::bind(int index, const Value& value) {
   int result = SQLITE_OK;
   switch (value.kind) {
     case Value::Kind::null:
+    case Value::Kind::real:
       result = sqlite3_bind_null(statement_.get(), index);
       break;
     case Value::Kind::integer:
@@ -113,6 +130,17 @@ std::optional<std::int64_t> SqliteStatement::insert() {
 const Value& SqliteStatement::column_of_row(int index) {
   Value& value = values_.at(static_cast<std::size_t>(index));
   return value = value_of(sqlite3_column_value(statement_.get(), index));
+}
+
+std::string SqliteStatement::place_of(int index, std::size_t) {
+  std::string place(table_of(sqlite3_sql(statement_.get())));
+  place.append(".").append(sqlite3_column_name(statement_.get(), index));
+  for (int column = 0; column < sqlite3_column_count(statement_.get()); ++column) {
+    if (sqlite3_column_name(statement_.get(), column) != std::string_view("key")) continue;
+    place += " of key " + std::to_string(sqlite3_column_int64(statement_.get(), column));
+    break;
+  }
+  return place;
 }
 
 void SqliteStatement::reset() {

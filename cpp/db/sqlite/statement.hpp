@@ -32,6 +32,7 @@ class SqliteStatement final : public Statement {
   bool step() override;
   std::int64_t run() override;
   std::optional<std::int64_t> insert() override;
+  std::string place_of(int index, std::size_t row) override;
   void reset() override;
 
   void use(std::uint64_t number) {

@@ -85,7 +85,7 @@ bool TableFiller::read_columns(SqliteConnection& connection) {
   Query unusual = connection.query(
       "SELECT 1 FROM sqlite_schema WHERE tbl_name = $table AND (type = 'trigger' OR type = 'table'"
       " AND (sql LIKE '%CHECK%' OR sql LIKE '%GENERATED%' OR sql LIKE '%AUTOINCREMENT%'"
-      " OR sql LIKE '%WITHOUT%ROWID%' OR sql LIKE '%) STRICT%'))");
+      " OR sql LIKE '%WITHOUT%ROWID%'))");
   if (unusual.bind("$table", table_).step()) return false;
   auto shape = TableShape::of(connection, table_);
   if (!shape) return false;

@@ -16,11 +16,11 @@ constexpr std::size_t interior_header_size = 12;
 constexpr std::size_t leaf_header_size = 8;
 constexpr std::uint64_t max_record_size = 1'000'000'000;  // SQLite's own limit
 
-TableShape::Affinity affinity_of(std::string_view type) {
+TableShape::Affinity affinity_of(std::string_view type, bool is_strict) {
   using enum TableShape::Affinity;
   if (type == "INTEGER") return integer;
   if (type == "TEXT") return text;
-  return type.empty() ? none : other;
+  return type.empty() || (is_strict && type == "ANY") ? none : other;
 }
 
 constexpr std::array<std::uint8_t, 128> sizes_of_one_byte_types = [] {
@@ -54,6 +54,7 @@ std::int64_t read_integer(std::string_view record, std::size_t end, std::size_t 
 Value value_of(std::string_view record, std::uint64_t type, std::size_t offset, std::size_t size) {
   constexpr std::uint64_t shortest_integer = 1;
   constexpr std::uint64_t longest_integer = 6;
+  constexpr std::uint64_t real = 7;
   constexpr std::uint64_t zero = 8;
   constexpr std::uint64_t one = 9;
   constexpr std::uint64_t empty_blob = 12;
@@ -65,7 +66,7 @@ Value value_of(std::string_view record, std::uint64_t type, std::size_t offset, 
     return type % 2 == 0 ? Value::blob(bytes) : Value::of(bytes);
   }
   if (type == zero || type == one) return Value::of(static_cast<std::int64_t>(type - zero));
-  return Value::null();  // also for a real number, which no column has
+  return type == real ? Value::real() : Value::null();
 }
 
 // Returns the start of a cell, whose offset is in the array after the page header.
@@ -96,13 +97,19 @@ std::uint64_t read_long_varint(const char*& at, const char* end) {
 
 std::optional<TableShape> TableShape::of(SqliteConnection& connection, std::string_view table) {
   TableShape shape;
+  db::Query definition = connection.query(
+      "SELECT rootpage, sql LIKE '%) STRICT' FROM sqlite_schema WHERE type = 'table' AND name = ?");
+  if (!definition.bind(1, table).step()) return std::nullopt;
+  shape.root = static_cast<std::uint32_t>(definition.column(0).integer);
+  const bool is_strict = definition.column(1).integer != 0;
+  if (shape.root < 2) return std::nullopt;
   db::Query columns = connection.query(
       "SELECT name, type, \"notnull\", dflt_value IS NOT NULL, pk, hidden"
       " FROM pragma_table_xinfo(?)");
   columns.bind(1, table);
   std::size_t keys = 0;
   while (columns.step()) {
-    const Affinity affinity = affinity_of(columns.column(1).bytes);
+    const Affinity affinity = affinity_of(columns.column(1).bytes, is_strict);
     if (columns.column(5).integer != 0) return std::nullopt;
     if (columns.column(4).integer != 0) {
       if (affinity != Affinity::integer || ++keys > 1) return std::nullopt;
@@ -112,11 +119,6 @@ std::optional<TableShape> TableShape::of(SqliteConnection& connection, std::stri
                              columns.column(2).integer != 0, columns.column(3).integer != 0});
   }
   if (keys == 0) return std::nullopt;
-  db::Query root =
-      connection.query("SELECT rootpage FROM sqlite_schema WHERE type = 'table' AND name = ?");
-  if (!root.bind(1, table).step()) return std::nullopt;
-  shape.root = static_cast<std::uint32_t>(root.column(0).integer);
-  if (shape.root < 2) return std::nullopt;
   return shape;
 }
 
@@ -165,6 +167,8 @@ std::optional<RecordReader> RecordReader::make(SqliteConnection& connection, Pag
   const auto shape = TableShape::of(connection, table);
   if (!shape) return std::nullopt;
   RecordReader reader(pages);
+  reader.table_ = table;
+  reader.names_.assign(columns.begin(), columns.end());
   reader.root_ = shape->root;
   reader.width_ = columns.size();
   reader.values_.resize(rows * columns.size());
@@ -206,6 +210,11 @@ bool RecordReader::read(const TablePage& page, const TablePage::Cell& cell, std:
   }
   for (const std::size_t index : keys_) values[index] = Value::of(cell.key);
   return record.data() == cell.payload;
+}
+
+std::string RecordReader::place_of(int index, std::int64_t key) const {
+  return table_ + "." + names_.at(static_cast<std::size_t>(index)) + " of key " +
+         std::to_string(key);
 }
 
 std::string_view RecordReader::payload(const TablePage& page, const TablePage::Cell& cell) {

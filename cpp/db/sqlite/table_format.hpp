@@ -34,6 +34,7 @@ inline std::uint64_t read_varint(const char*& at, const char* end) {
 
 // The columns of a table, and the first page of its b-tree.
 struct TableShape {
+  // `none` also for ANY of a STRICT table.
   enum class Affinity : std::uint8_t { none, integer, text, other };
   struct Column {
     std::string name;
@@ -107,6 +108,8 @@ class RecordReader {
   // are in use. Returns false if they are also overwritten by the next read, because the record
   // continues in overflow pages.
   bool read(const TablePage& page, const TablePage::Cell& cell, std::size_t row = 0);
+  // Returns the place of a value of a record with this key, for an error message.
+  std::string place_of(int index, std::int64_t key) const;
   // The values of the chosen columns, `width` for each row. Their address stays the same, even when
   // the reader is moved.
   const Value* values() const { return values_.data(); }
@@ -122,6 +125,8 @@ class RecordReader {
   std::string_view payload(const TablePage& page, const TablePage::Cell& cell);
 
   Pages& pages_;
+  std::string table_;
+  std::vector<std::string> names_;  // of the values
   std::uint32_t root_ = 0;
   std::vector<Choice> choices_;    // in order of position
   std::vector<std::size_t> keys_;  // indexes of the values that are the key

@@ -1,0 +1,27 @@
+#include "db/database.hpp"
+
+#include <array>
+
+namespace comptroller::db {
+
+namespace {
+
+// In the order of Value::Kind.
+constexpr std::array<std::string_view, 5> kinds{"NULL", "an integer", "text", "a blob",
+                                                "a real number"};
+
+}  // namespace
+
+Error wrong_type(const Value& value, std::string_view wanted) {
+  return Error::damaged("it is " + std::string(kinds.at(static_cast<std::size_t>(value.kind))) +
+                        " instead of " + std::string(wanted));
+}
+
+Error located(const Error& error, const std::string& place) {
+  const std::string prefix = Error::damaged("").detail();
+  if (!error.detail().starts_with(prefix)) return error;
+  return Error::damaged(place + ": " + error.detail().substr(prefix.size()) +
+                        "; restore a backup, or correct the value");
+}
+
+}  // namespace comptroller::db
