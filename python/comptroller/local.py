@@ -10,6 +10,7 @@ from comptroller._core import Principal, Store
 from comptroller.bulk.files import refuse_open_store, refuse_store
 from comptroller.bulk.loading import LoadOptions, Opened
 from comptroller.bulk.streams import Stream
+from comptroller.errors import invalid
 from comptroller.service import Service
 
 
