@@ -204,6 +204,13 @@ class Connection {
                                            std::string_view /*columns*/) {
     return std::nullopt;
   }
+  // Returns what follows the name of a table in a SELECT that must read the table by the index with
+  // these columns and this condition, whatever statistics the database has. Empty if there is no
+  // such index, or the driver needs nothing. Valid until the next call.
+  virtual std::string_view index_hint(std::string_view /*table*/, std::string_view /*columns*/,
+                                      std::string_view /*condition*/) {
+    return {};
+  }
   // Runs statements without parameters.
   virtual void execute(const std::string& sql) = 0;
 

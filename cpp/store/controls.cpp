@@ -26,6 +26,10 @@ struct Place {
 constexpr const char* of_place =
     " FROM controls WHERE identity_key = ?1 AND type = ?2 AND set_by = ?3";
 
+// Both columns of an index with which no other index begins, so that SQLite uses it whatever
+// statistics another program's ANALYZE has stored.
+constexpr const char* is_active_of_identity = "identity_key = ?1 AND (deleted_at IS NULL) = 1";
+
 std::int64_t end_of(const Control& control) {
   const std::optional<Timestamp>& deleted = control.deleted_at;
   return deleted ? deleted->microseconds : never;
@@ -44,7 +48,7 @@ Covered last_until(db::Connection& connection, const Place& place, std::int64_t 
   db::Query query = bound_query(
       connection, sql, {place.identity_key, place.type, place.set_by, Value::of(created_at)});
   if (!query.step()) return {};
-  return {query.column(0).integer, query.column(1).integer};
+  return {query.number(0), query.number(1)};
 }
 
 // A query for the controls on one side of a place. SQLite searches an index only by the first
@@ -60,7 +64,7 @@ std::int64_t covered_before(db::Connection& connection, const Place& place) {
   static const std::string sql = std::string("SELECT covered_until") + of_place +
                                  " AND created_at = ?4 AND key < ?5 ORDER BY key DESC LIMIT 1";
   db::Query query = query_beside(connection, sql, place);
-  if (query.step()) return query.column(0).integer;
+  if (query.step()) return query.number(0);
   return last_until(connection, place, place.created_at.integer - 1).until;
 }
 
@@ -79,9 +83,9 @@ void settle(db::Connection& connection, const Place& place) {
   {
     db::Query rows = query_beside(connection, sql, place);
     while (rows.step()) {
-      covered = std::max(covered, rows.column(1).integer);
-      if (rows.column(2).integer == covered) break;
-      changed.emplace_back(rows.column(0).integer, covered);
+      covered = std::max(covered, rows.number(1));
+      if (rows.number(2) == covered) break;
+      changed.emplace_back(rows.number(0), covered);
     }
   }
   for (const auto& [key, until] : changed) {
@@ -96,49 +100,28 @@ Place place_of(db::Connection& connection, const Id& id) {
   if (!query.bind("$id", parameters.of(id)).step()) {
     throw Error(Code::internal, "a control that was read is no longer in the store");
   }
-  return {query.column(0), query.column(1), query.column(2), query.column(3), query.column(4)};
+  const auto value = [&](int index) { return Value::of(query.number(index)); };
+  return {value(0), value(1), value(2), value(3), value(4)};
 }
 
 }  // namespace
 
 std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key) {
-  return std::move(active_controls(connection, std::vector{identity_key}).front());
-}
-
-std::vector<std::vector<Control>> active_controls(db::Connection& connection,
-                                                  const std::vector<std::int64_t>& identity_keys) {
-  struct Found {
-    std::int64_t key = 0;
-    std::size_t identity = 0;  // its position among the keys
-    Control control;
-  };
-  static const std::string sql = "SELECT " + select_list<Control>() +
-                                 ", key, number FROM (SELECT value AS place, key AS number FROM "
-                                 "json_each(?)) AS page CROSS JOIN controls"
-                                 " ON controls.identity_key = page.place AND deleted_at IS NULL";
-  constexpr int key_column = static_cast<int>(field_count<Control>);
-  const std::string keys = json_array(identity_keys);
+  static const std::string sql = "SELECT " + select_list<Control>() + " FROM controls WHERE " +
+                                 is_active_of_identity + " ORDER BY created_at, key";
   db::Query query = connection.query(sql);
-  query.bind(1, keys);
-  std::vector<Found> rows;
-  while (query.step()) {
-    rows.push_back({query.column(key_column).integer,
-                    static_cast<std::size_t>(query.column(key_column + 1).integer),
-                    read_row<Control>(query, connection.symbols())});
-  }
-  std::ranges::sort(rows, {},
-                    [](const Found& row) { return std::pair(row.control.created_at, row.key); });
-  std::vector<std::vector<Control>> controls(identity_keys.size());
-  for (Found& row : rows) controls[row.identity].push_back(std::move(row.control));
+  query.bind(1, identity_key);
+  std::vector<Control> controls;
+  while (query.step()) controls.push_back(read_row<Control>(query, connection.symbols()));
   return controls;
 }
 
 std::optional<Control> active_control(db::Connection& connection, std::int64_t identity_key,
                                       ControlType type, SetBy set_by) {
-  auto stored = find_where<Control>(
-      connection, {"identity_key = ? AND type = ? AND set_by = ? AND deleted_at IS NULL",
-                   {Value::of(identity_key), code_of(type), code_of(set_by)}});
-  return stored ? std::optional(std::move(stored->record)) : std::nullopt;
+  for (Control& control : active_controls(connection, identity_key)) {
+    if (control.type == type && control.set_by == set_by) return std::move(control);
+  }
+  return std::nullopt;
 }
 
 std::vector<ControlType> types_in_force(db::Connection& connection, std::int64_t identity_key,

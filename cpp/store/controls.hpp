@@ -10,9 +10,6 @@ namespace comptroller::store {
 
 // Returns the active controls of an identity in order of creation.
 std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key);
-// Returns the active controls of each of several identities, with one statement.
-std::vector<std::vector<Control>> active_controls(db::Connection& connection,
-                                                  const std::vector<std::int64_t>& identity_keys);
 std::optional<Control> active_control(db::Connection& connection, std::int64_t identity_key,
                                       ControlType type, SetBy set_by);
 

@@ -39,8 +39,14 @@ std::string select_identity(std::string_view condition) {
 
 StoredIdentityRow read_identity(db::Query& query, db::Symbols& symbols) {
   StoredIdentityRow row;
-  row.key = query.column(key_column).integer;
-  row.provenance = static_cast<Provenance>(query.column(key_column + 1).integer);
+  row.key = query.number(key_column);
+  const std::int64_t provenance = query.number(key_column + 1);
+  query.locate(key_column + 1, 0, [&] {
+    if (provenance < 0 || provenance > static_cast<std::int64_t>(Provenance::changed)) {
+      throw Error::damaged("a code has no value");
+    }
+  });
+  row.provenance = static_cast<Provenance>(provenance);
   row.record = read_row<StoredIdentity>(query, symbols);
   return row;
 }
@@ -81,7 +87,8 @@ void adopt_identity(db::Connection& connection, const StoredIdentityRow& identit
   update_identity(connection, identity);
   // Lists of identities use only active controls; there is at most one for each type and setter.
   connection.run(
-      "UPDATE controls SET identity_created_at = ? WHERE identity_key = ? AND deleted_at IS NULL",
+      "UPDATE controls INDEXED BY controls_by_identity SET identity_created_at = ?"
+      " WHERE identity_key = ? AND (deleted_at IS NULL) = 1",
       identity.record.created_at.microseconds, identity.key);
 }
 

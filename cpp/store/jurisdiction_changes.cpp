@@ -67,8 +67,8 @@ bool continue_jurisdiction_changes(db::Connection& connection) {
         "SELECT group_id, created_at, claim_key FROM jurisdiction_changes"
         " ORDER BY group_id LIMIT 1");
     if (!query.step()) return false;
-    group = query.column(0).integer;
-    place = {query.column(1).integer, query.column(2).integer};
+    group = query.number(0);
+    place = {query.number(1), query.number(2)};
   }
   rewrite_part(connection, group, place);
   return has_jurisdiction_changes(connection);
@@ -92,12 +92,11 @@ void filter_by_jurisdiction(Listing& claims, const Label& jurisdiction) {
       {"(SELECT jurisdiction FROM payout_groups WHERE id = claims.payout_group_id) = ?", {code}});
   std::vector<Value> joining;
   Sql of_customers{
-      "SELECT group_id, payout_groups.jurisdiction FROM jurisdiction_changes"
-      " CROSS JOIN payout_groups ON id = group_id",
+      "SELECT group_id, (SELECT jurisdiction FROM payout_groups WHERE id = group_id)"
+      " FROM jurisdiction_changes",
       {}};
   if (claims.ownership().is_restricted) {
-    of_customers.add(" WHERE jurisdiction_changes.customer_id = ?",
-                     claims.ownership().customers.front());
+    of_customers.add(" WHERE customer_id = ?", claims.ownership().customers.front());
   }
   db::Query changes =
       of_customers.add(" LIMIT ?", Value::of(max_changes_read + 1)).query(claims.connection());

@@ -13,6 +13,7 @@ namespace {
 // A prefix that at most so many groups have is served by its index, and the groups are sorted.
 constexpr std::int64_t max_rows_of_prefix = 1000;
 constexpr std::string_view customer_column = "customer_id";
+constexpr std::string_view index_separator = ", ";
 
 auto is_on(std::string_view column) {
   return [column](const ListFilter& filter) {
@@ -71,6 +72,14 @@ bool Listing::names_customers(const Index& index) const {
          (ownership_.is_restricted || !ownership_.has_indexes_of_all);
 }
 
+std::string_view Listing::hint_of(const Index& index) const {
+  std::string_view columns = index.columns;
+  if (columns.starts_with(customer_column) && !names_customers(index)) {
+    columns.remove_prefix(columns.find(index_separator) + index_separator.size());
+  }
+  return connection_.index_hint(index.table.empty() ? table_ : index.table, columns, index.where);
+}
+
 Sql Listing::condition(const ListFilter& filter) const {
   Sql any;
   for (const Alternative& alternative : filter.alternatives) {
@@ -116,6 +125,7 @@ AccessPath Listing::path(const ListFilter& driving, const Alternative& alternati
     }
   }
   if (!index.where.empty()) path.condition.append(" AND ").append(index.where);
+  path.hint = hint_of(index);
   // Not one of the further conditions: a cursor holds the position of a visited row, and must not
   // reveal rows of other customers.
   if (ownership_.is_restricted && !index.columns.starts_with(customer_column)) {
@@ -187,7 +197,7 @@ std::optional<Candidates> Listing::find_prefix(const Prefix& prefix, const PageQ
   std::vector<Candidate> found;
   for (const Value& customer : is_by_customer ? ownership_.customers : std::vector{Value::null()}) {
     Sql sql = select;
-    sql.add(" FROM ").add(table_).add(" WHERE ");
+    sql.add(" FROM ").add(table_).add(hint_of(*prefix.index)).add(" WHERE ");
     if (is_by_customer) sql.add("customer_id = ? AND ", customer);
     sql.add(prefix.column).add(prefix.range);
     sql.add(" LIMIT ?", Value::of(max_rows_of_prefix + 1 - std::ssize(found)));

@@ -189,6 +189,8 @@ class Listing {
   Value key_of_identity(const Value& id) const;
   Sql condition(const ListFilter& filter) const;
   bool names_customers(const Index& index) const;
+  // Returns the hint that the index must be used, which follows the name of its table.
+  std::string_view hint_of(const Index& index) const;
 
   AccessPath path(const ListFilter& driving, const Alternative& alternative) const;
   // Returns the conditions on rows, each after " AND ", without the filters that an index serves.

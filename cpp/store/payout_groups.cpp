@@ -9,15 +9,21 @@ namespace comptroller::store {
 
 namespace {
 
+// With statistics of an ANALYZE that ran while a table was small, SQLite reads the whole table
+// instead of an index that is not unique, unless the statement asks for an order or, as here, names
+// the index.
+
 // The latest confirmation of the CLAIM_ALL claims of group ?1; 2 is CONFIRMED.
 constexpr std::string_view latest_claim_all =
-    "SELECT max(confirmed_at) FROM claims WHERE payout_group_id = ?1 AND onchain_status = 2"
+    "SELECT max(confirmed_at) FROM claims INDEXED BY claims_by_group WHERE payout_group_id = ?1"
+    " AND onchain_status = 2"
     " AND claim_type = (SELECT key FROM symbols WHERE text = 'CLAIM_ALL')";
 
 void check_claims_agree(db::Connection& connection, std::int64_t group, std::int64_t customer) {
   db::Query query = connection.query(
-      "SELECT 1 FROM claims WHERE payout_group_id = $group AND customer_id <> $customer"
-      " UNION ALL SELECT 1 FROM reward_addresses"
+      "SELECT 1 FROM claims INDEXED BY claims_by_group WHERE payout_group_id = $group"
+      " AND customer_id <> $customer"
+      " UNION ALL SELECT 1 FROM reward_addresses INDEXED BY reward_addresses_by_group"
       " WHERE payout_group_id = $group AND customer_id <> $customer LIMIT 1");
   if (query.bind("$group", group).bind("$customer", customer).step()) {
     throw Error(Code::already_exists,
@@ -27,21 +33,20 @@ void check_claims_agree(db::Connection& connection, std::int64_t group, std::int
 
 void check_ledger_agrees(db::Connection& connection, std::int64_t group, Ledger ledger) {
   db::Query query = connection.query(
-      "SELECT ledger FROM reward_addresses WHERE payout_group_id = $group AND ledger <> $ledger"
-      " LIMIT 1");
+      "SELECT ledger FROM reward_addresses INDEXED BY reward_addresses_by_group"
+      " WHERE payout_group_id = $group AND ledger <> $ledger LIMIT 1");
   if (!query.bind("$group", group).bind("$ledger", code_of(ledger)).step()) return;
   throw Error::field(Code::ledger_mismatch, "ledger",
                      "addresses attributed to this group are on " +
-                         std::string(enum_text(static_cast<Ledger>(query.column(0).integer))));
+                         std::string(enum_text(static_cast<Ledger>(query.number(0)))));
 }
 
 std::optional<Timestamp> read_time(db::Connection& connection, std::string_view sql,
                                    std::int64_t group) {
   db::Query query = connection.query(sql);
   query.bind(1, group);
-  const Value time = query.step() ? query.column(0) : Value::null();
-  if (time.is_null()) return std::nullopt;
-  return Timestamp{time.integer};
+  if (!query.step() || query.column(0).is_null()) return std::nullopt;
+  return Timestamp{query.number(0)};
 }
 
 Value nullable(const std::optional<Timestamp>& time) {
@@ -98,9 +103,8 @@ GroupFacts group_facts(db::Connection& connection, std::int64_t group_symbol) {
   db::Query query =
       connection.query("SELECT customer_id, jurisdiction FROM payout_groups WHERE id = $group");
   if (!query.bind("$group", group_symbol).step()) return {};
-  GroupFacts facts{true, query.column(0).integer, std::nullopt};
-  const Value jurisdiction = query.column(1);
-  if (!jurisdiction.is_null()) facts.jurisdiction = jurisdiction.integer;
+  GroupFacts facts{true, query.number(0), std::nullopt};
+  if (!query.column(1).is_null()) facts.jurisdiction = query.number(1);
   return facts;
 }
 

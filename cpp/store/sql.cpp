@@ -45,16 +45,6 @@ Sql any_of(std::string_view expression, const std::vector<Value>& values) {
   return sql.add(")");
 }
 
-std::string json_array(const std::vector<std::int64_t>& keys) {
-  std::string text(1, '[');
-  for (const std::int64_t key : keys) {
-    if (text.size() > 1) text.push_back(',');
-    text.append(std::to_string(key));
-  }
-  text.push_back(']');
-  return text;
-}
-
 std::string last_with_prefix(std::string_view prefix, std::size_t longest) {
   constexpr std::string_view last_character = "\xF4\x8F\xBF\xBF";  // U+10FFFF
   std::string last(prefix);

@@ -66,10 +66,6 @@ std::string unindexed(std::string_view column);
 // power of two, so that few different statements are prepared. Without values no row matches.
 Sql any_of(std::string_view expression, const std::vector<Value>& values);
 
-// Returns keys as a JSON array, the parameter of `(SELECT value AS place FROM json_each(?)) AS
-// page`.
-std::string json_array(const std::vector<std::int64_t>& keys);
-
 // Returns the end of the range of texts of at most `longest` characters that begin with `prefix`: a
 // valid UTF-8 text with this prefix that follows all of them.
 std::string last_with_prefix(std::string_view prefix, std::size_t longest);

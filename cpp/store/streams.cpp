@@ -22,7 +22,8 @@ class StreamSelect {
   StreamSelect(const AccessPath& path, Order order, bool is_behind_position)
       : path_(path), order_(order), columns_(select_candidate(*path.index, path.further)) {
     const std::string time(path.index->time);
-    const std::string start = columns_.text + " FROM " + std::string(path.table) + " WHERE " + time;
+    const std::string start =
+        columns_.text + " FROM " + std::string(path.table) + path.hint + " WHERE " + time;
     if (is_behind_position) {
       const std::string key(path.index->key);
       text_ = start + " = ? AND " + key + (order == Order::descending ? " < ?" : " > ?") +

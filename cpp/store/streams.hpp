@@ -40,6 +40,7 @@ struct PageQuery {
 struct AccessPath {
   const Index* index = nullptr;
   std::string_view table;
+  std::string hint;  // of the index, after the table
   TimeRange range;
   std::string condition;                       // begins with " AND " unless it is empty
   std::vector<std::vector<Value>> dimensions;  // the values of each ?

@@ -260,6 +260,30 @@ std::optional<Query> SqliteConnection::rows_by_key(std::string_view table,
   return Query(*found->rows);
 }
 
+// SQLite prefers another index, or the whole table, after an ANALYZE that ran while the table was
+// small.
+std::string_view SqliteConnection::index_hint(std::string_view table, std::string_view columns,
+                                              std::string_view condition) {
+  const std::int64_t schema = read_number("PRAGMA schema_version");
+  if (std::exchange(schema_of_index_hints_, schema) != schema) index_hints_.clear();
+  const auto found = std::ranges::find_if(index_hints_, [&](const IndexHint& each) {
+    return each.columns == columns && each.table == table && each.condition == condition;
+  });
+  if (found != index_hints_.end()) return found->hint;
+  std::string definition = "(" + std::string(columns) + ")";
+  if (!condition.empty()) definition.append(" WHERE ").append(condition);
+  IndexHint& made = index_hints_.emplace_back(
+      IndexHint{std::string(table), std::string(columns), std::string(condition), {}});
+  Query index = query(
+      "WITH known AS (SELECT name, replace(replace(sql, char(10), ''), ' ', '') AS sql"
+      " FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?1) SELECT name FROM known"
+      " WHERE substr(sql, instr(sql, '(')) = replace(?2, ' ', '')");
+  if (index.bind(1, table).bind(2, definition).step()) {
+    made.hint.append(" INDEXED BY ").append(index.column(0).bytes);
+  }
+  return made.hint;
+}
+
 std::vector<Insertion> SqliteConnection::insert_new(const InsertStatement& statement,
                                                     std::size_t rows, const BindRow& bind) {
   if (filler_ && filler_->fills(statement.table)) return filler_->insert(statement, rows, bind);

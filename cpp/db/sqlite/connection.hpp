@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "db/database.hpp"
 #include "db/sqlite/file_state.hpp"
@@ -43,6 +44,8 @@ class SqliteConnection final : public Connection {
   }
   std::optional<Query> scan(const TableScan& scan) override;
   std::optional<Query> rows_by_key(std::string_view table, std::string_view columns) override;
+  std::string_view index_hint(std::string_view table, std::string_view columns,
+                              std::string_view condition) override;
   void execute(const std::string& sql) override;
   std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
                                     const BindRow& bind) override;
@@ -128,6 +131,13 @@ class SqliteConnection final : public Connection {
     std::optional<RowLookup> rows;  // nullopt if only SQL can evaluate the columns
   };
 
+  struct IndexHint {
+    std::string table;
+    std::string columns;
+    std::string condition;
+    std::string hint;
+  };
+
   std::unique_ptr<sqlite3, Release<sqlite3_close_v2>> handle_;
   StatementCache statements_;
   std::string path_;
@@ -143,6 +153,8 @@ class SqliteConnection final : public Connection {
   std::optional<PageScan> page_scan_;
   std::list<Lookup> lookups_;
   std::uint32_t schema_of_lookups_ = 0;
+  std::vector<IndexHint> index_hints_;
+  std::int64_t schema_of_index_hints_ = 0;
   std::string dropped_indexes_;          // statements that create them again
   PrivateCopy* private_copy_ = nullptr;  // the owner of this connection
   std::unique_ptr<TableFiller> filler_;

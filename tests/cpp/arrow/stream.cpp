@@ -346,7 +346,9 @@ TEST_CASE("a failure in a thread is reported by every later call") {
     while (consumer.next() > 0) {
     }
     CHECK(consumer.next() == -EIO);
-    CHECK(consumer.message() == "unusable: the store is damaged: a code has no value");
+    CHECK(consumer.message() ==
+          "unusable: the store is damaged: claims.onchain_status of key 150: a code has no value; "
+          "restore a backup, or correct the value");
   }
   RowSource source = claims_of(database);
   source.listing = [](db::Connection&) -> store::Listing {

@@ -30,13 +30,14 @@ struct Reader {
 void write(Database& database, std::size_t bytes) {
   const std::string text(bytes, 'x');
   database.write([&](Connection& connection) {
-    connection.run("INSERT INTO secrets (name, value) VALUES (hex(randomblob(8)), ?)", text);
+    connection.run("INSERT INTO secrets (name, value) VALUES (hex(randomblob(8)), ?)",
+                   Value::blob(text));
   });
 }
 
 void write_bulk(Database& database) {
   database.write_bulk([](Connection& connection) {
-    connection.run("INSERT INTO secrets (name, value) VALUES (hex(randomblob(8)), 'x')");
+    connection.run("INSERT INTO secrets (name, value) VALUES (hex(randomblob(8)), x'78')");
     return true;
   });
 }

@@ -23,7 +23,7 @@ void write(const std::string& path, const std::string& generation) {
   database->write([&](Connection& connection) {
     for (int row = 0; row < rows; ++row) {
       connection.run("INSERT OR REPLACE INTO secrets (name, value) VALUES (?, ?)",
-                     std::to_string(1'000'000 + row), std::string_view(text));
+                     std::to_string(1'000'000 + row), Value::blob(text));
     }
   });
 }  // the last connection to close writes the log to the file and removes it

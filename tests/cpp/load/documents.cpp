@@ -88,7 +88,7 @@ TEST_CASE("objects on several lines, one after another") {
        {"1.1 {\n  \"a\": 1\n}", "4.2 {\n  \"b\": [\n    2\n  ]\n}"}},
       {"the first line has members",
        "\n{\"a\": 1,\r\n \"b\": \"}\"}\r\n {}{}",
-       {"2.1 {\"a\": 1,\r\n \"b\": \"}\"}", "3.2 {}", "3.3 {}"}},
+       {"2.1 {\"a\": 1,\r\n \"b\": \"}\"}", "4.2 {}", "4.3 {}"}},
       {"a comma between them",
        "{\n\"a\":1\n},\n{}",
        {"1.1 {\n\"a\":1\n}",

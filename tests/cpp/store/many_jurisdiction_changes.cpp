@@ -48,8 +48,9 @@ struct ManyGroups : ServiceFixture {
           .run();
       connection
           .query(
-              "INSERT INTO jurisdiction_changes (group_id, created_at, claim_key)"
-              " VALUES ($group, -9223372036854775808, 0) ON CONFLICT DO NOTHING")
+              "INSERT INTO jurisdiction_changes (group_id, created_at, claim_key, customer_id)"
+              " SELECT id, -9223372036854775808, 0, customer_id FROM payout_groups"
+              " WHERE id = $group ON CONFLICT DO NOTHING")
           .bind("$group", Value::of(connection.symbols().intern(group.id.value)))
           .run();
     });

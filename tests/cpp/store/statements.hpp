@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "store/statistics.hpp"
+
 namespace comptroller::store {
 
 struct RanStatement {
@@ -40,23 +42,31 @@ class StatementRecorder {
     return std::move(ran_);
   }
 
-  // Returns the lines of EXPLAIN QUERY PLAN, on the database of the last recorded statement.
-  std::vector<std::string> plan(const std::string& sql) {
+  // The lines of EXPLAIN QUERY PLAN on the schema of the last recorded statement, without
+  // statistics, and the different ones with each kind of statistics.
+  struct Plans {
+    std::vector<std::string> usual;
+    std::vector<std::string> others;
+  };
+  const Plans& plans(const std::string& sql) {
     if (const auto known = plans_.find(path_ + '\n' + sql); known != plans_.end()) {
       return known->second;
     }
     sqlite3* connection = nullptr;
     sqlite3_open_v2(path_.c_str(), &connection, SQLITE_OPEN_READWRITE, nullptr);
-    sqlite3_stmt* statement = nullptr;
-    std::vector<std::string> lines;
-    const std::string explain = "EXPLAIN QUERY PLAN " + sql;
-    sqlite3_prepare_v2(connection, explain.c_str(), -1, &statement, nullptr);
-    while (sqlite3_step(statement) == SQLITE_ROW) {
-      lines.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(statement, 3)));
+    Plans plans{plan_of(connection, sql), {}};
+    auto& schemas = schemas_[path_ + texts_of(connection, "PRAGMA schema_version", 0).front()];
+    for (std::size_t kind = 0; schemas.size() < Statistics::kinds; ++kind) {
+      schemas.push_back(std::make_unique<SchemaWithStatistics>(connection, kind));
     }
-    sqlite3_finalize(statement);
+    for (const auto& schema : schemas) {
+      const auto plan = schema->plan(sql);
+      if (plan == plans.usual) continue;
+      std::string& other = plans.others.emplace_back();
+      for (const std::string& line : plan) other.append(line).append("; ");
+    }
     sqlite3_close_v2(connection);
-    return plans_[path_ + '\n' + sql] = lines;
+    return plans_[path_ + '\n' + sql] = std::move(plans);
   }
 
  private:
@@ -81,7 +91,8 @@ class StatementRecorder {
   std::mutex mutex_;
   std::vector<RanStatement> ran_;
   std::string path_;
-  std::map<std::string, std::vector<std::string>> plans_;
+  std::map<std::string, Plans> plans_;
+  std::map<std::string, std::vector<std::unique_ptr<SchemaWithStatistics>>> schemas_;
 };
 
 }  // namespace comptroller::store

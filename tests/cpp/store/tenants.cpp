@@ -398,6 +398,8 @@ TEST_CASE("tenants: other operations of a client do not depend on another custom
     }
     stores.check_equal({"claims.list", {}}, false);
     stores.check_equal({"identities.get", {{"id", own.id(1)}}}, false);
+    // The first write of a connection reads the schema, too.
+    stores.check_equal({"identities.update", {{"id", own.id(1, 3)}}, "{}"}, false);
     for (const Tenant& tenant : {foreign, nobody, own}) {
       for (const Request& request : requests_on(tenant)) {
         // A write maintains the indexes of the operator's lists.
