@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
 #include "model/error.hpp"
 
 namespace py = pybind11;
@@ -20,8 +21,10 @@ py::object make_python_error(const Error& error) {
   }
   const Problem& described = problem(error.code());
   const py::object existing = error.existing().empty() ? py::none() : py::cast(error.existing());
-  return py::module_::import("comptroller.errors")
-      .attr("make")(described.code, described.status, error.detail(), fields, existing);
+  PyObject* const errors = in_python([] { return PyImport_ImportModule("comptroller.errors"); });
+  if (errors == nullptr) throw py::error_already_set();
+  return call_python(get_attribute(py::reinterpret_steal<py::object>(errors), "make"),
+                     described.code, described.status, error.detail(), fields, existing);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/store.hpp"
 #include "service/operations.hpp"
 
@@ -26,7 +27,7 @@ Ticket submit_call(DeferredWrites& writes, const Store& store, const Principal& 
                    std::optional<std::string> idempotency_key) {
   const service::Call call{std::move(operation), to_parameters(parameters),
                            body ? std::string(*body) : std::string(), std::move(idempotency_key)};
-  const py::gil_scoped_release release;
+  const GilReleased released;
   return writes.submit(*store.service(), principal, call);
 }
 
@@ -59,7 +60,7 @@ class SharedLane {
   // Releases the GIL: a thread that holds the GIL never waits for the lane.
   template <class Work>
   auto with(const Work& work) {
-    const py::gil_scoped_release release;
+    const GilReleased released;
     const std::lock_guard guard(mutex_);
     return work(lane_);
   }

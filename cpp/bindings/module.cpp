@@ -2,13 +2,15 @@
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
 #include "model/timestamp.hpp"
 #include "service/describe.hpp"
 
 namespace py = pybind11;
 using namespace comptroller;  // NOLINT(google-build-using-namespace): this file lists the namespace
 
-PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
+PYBIND11_MODULE(_core_of_main, module, py::multiple_interpreters::not_supported()) {
+  bindings::watch_interpreter(module);
   bindings::register_errors();
   bindings::bind_store(module);
   bindings::bind_lane(module);
@@ -23,4 +25,14 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
       },
       py::arg("text"), "Microseconds since 1970 of an RFC 3339 time; None for other text.");
   module.def("describe", [] { return py::bytes(service::describe()); });
+}
+
+// In a sub-interpreter of Python 3.11, pybind11 would wait for ever; later versions ask the
+// sub-interpreter's configuration whether the module is refused.
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return PyInit__core_of_main();
+  PyErr_SetString(PyExc_ImportError,
+                  "comptroller cannot be imported in a sub-interpreter; import it in the main "
+                  "interpreter, or in a process of its own");
+  return nullptr;
 }

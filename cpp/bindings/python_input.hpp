@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "bindings/gil.hpp"
 #include "load/input.hpp"
 #include "model/error.hpp"
 #include "model/wording.hpp"
@@ -22,16 +23,16 @@ class PythonInput : public load::Input {
   bool is_for_loading_thread() const override { return is_for_loading_thread_; }
 
   void abandon() noexcept override {
-    const pybind11::gil_scoped_acquire acquire;
-    if (PyObject* done = PyObject_CallMethod(source_.ptr(), "abandon", nullptr)) {
-      Py_DECREF(done);
-    } else {
-      PyErr_WriteUnraisable(source_.ptr());  // the read is then not ended early
+    const GilHeld held;
+    try {
+      call_python(get_attribute(source_, "abandon"));
+    } catch (pybind11::error_already_set& error) {
+      error.discard_as_unraisable(source_);  // the read is then not ended early
     }
   }
 
   std::size_t read(char* out, std::size_t capacity) override {
-    const pybind11::gil_scoped_acquire acquire;
+    const GilHeld held;
     const auto accepted = static_cast<pybind11::ssize_t>(capacity);
     if (memory_.size < accepted) {
       bytes_ = pybind11::bytearray(nullptr, accepted);
@@ -39,8 +40,9 @@ class PythonInput : public load::Input {
     }
     const pybind11::object view =
         pybind11::memoryview(bytes_)[pybind11::slice(0, accepted, std::nullopt)];
-    const pybind11::object answer = source_.attr("readinto")(view);
-    const auto size = answer.is_none() ? 0 : PyNumber_AsSsize_t(answer.ptr(), nullptr);
+    const pybind11::object answer = call_python(get_attribute(source_, "readinto"), view);
+    const auto size =
+        answer.is_none() ? 0 : in_python([&] { return PyNumber_AsSsize_t(answer.ptr(), nullptr); });
     if (PyErr_Occurred() != nullptr || size < 0 || size > accepted) {
       PyErr_Clear();
       throw Error::invalid("source", "readinto returned " +

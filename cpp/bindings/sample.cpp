@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
 #include "sample/generator.hpp"
 
 namespace py = pybind11;
@@ -21,7 +22,7 @@ class Sample {
   py::bytes next(std::size_t size) {
     std::string bytes(size, '\0');
     {
-      const py::gil_scoped_release release;
+      const GilReleased released;
       const std::lock_guard guard(mutex_);
       bytes.resize(generator_.read(bytes.data(), size));
     }

@@ -7,6 +7,7 @@
 
 #include "arrow/stream.hpp"
 #include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
 #include "bindings/python_input.hpp"
 #include "db/sqlite/database.hpp"
 #include "db/sqlite/open_file.hpp"
@@ -40,7 +41,7 @@ class InterruptibleCall {
 
  private:
   bool was_ = may_handle_signals;
-  py::gil_scoped_release released_;
+  GilReleased released_;
 };
 
 // Runs `call` as an interruptible call and returns its result.
@@ -53,8 +54,8 @@ auto interruptibly(const Call& call) {
 // Runs Python's signal handlers, which may raise.
 void handle_signals() {
   if (service::BackgroundWork::is_this_thread() || !may_handle_signals) return;
-  const py::gil_scoped_acquire acquire;
-  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  const GilHeld held;
+  if (in_python([] { return PyErr_CheckSignals(); }) != 0) throw py::error_already_set();
 }
 
 // Closes the file without holding the GIL, because closing may wait for a lock whose holder waits
@@ -62,8 +63,8 @@ void handle_signals() {
 // the process that opened it.
 void delete_service(Service* service) {
   if (service->is_forked()) return;
-  std::optional<py::gil_scoped_release> released;
-  if (PyGILState_Check() != 0) released.emplace();
+  std::optional<GilReleased> released;
+  if (holds_gil()) released.emplace();
   delete service;
 }
 
@@ -84,6 +85,7 @@ Store::Store(const std::string& path, bool read_only) {
 }
 
 Store::~Store() {
+  const GilReleased released;
   close();
 }
 
@@ -131,15 +133,15 @@ void load(const Store& store, const Principal& principal, const std::string& kin
   load::LoadOptions options{kind, std::move(customer_id), keep_going, dry_run};
   options.check_interrupt = &handle_signals;
   options.account = [&](const std::string& result) {
-    const py::gil_scoped_acquire acquire;
-    account(py::bytes(result));
+    const GilHeld held;
+    call_python(account, py::bytes(result));
   };
   if (!progress.is_none()) {
     options.progress = [&, most = std::array<std::uint64_t, 2>()](std::uint64_t bytes,
                                                                   std::uint64_t rows) mutable {
       most = {std::max(most[0], bytes), std::max(most[1], rows)};  // a load may begin again
-      const py::gil_scoped_acquire acquire;
-      progress(most[0], total_bytes, most[1]);
+      const GilHeld held;
+      call_python(progress, most[0], total_bytes, most[1]);
     };
   }
   interruptibly([&] { load::load(*store.service(), principal, *input, options); });
@@ -166,7 +168,7 @@ arrow::Table stream(const Store& store, const Principal& principal, const std::s
 template <class Struct>
 struct Release {
   void operator()(Struct* held) const {
-    const py::gil_scoped_release release;
+    const GilReleased released;
     if (held->release != nullptr) held->release(held);
     delete held;
   }
@@ -218,7 +220,7 @@ void bind_store(py::module_& module) {
            }));
 
   using py::arg;
-  seal(py::class_<Store>(module, "Store", py::is_final(), py::release_gil_before_calling_cpp_dtor())
+  seal(py::class_<Store>(module, "Store", py::is_final())
            .def(py::init<const std::string&, bool>(), arg("path"), arg("read_only") = false,
                 py::call_guard<InterruptibleCall>())
            .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
@@ -260,14 +262,14 @@ void bind_store(py::module_& module) {
                      interruptibly([&] { return service::check(*store.service(), principal); }));
                },
                arg("principal"))
-           .def("close", &Store::close, py::call_guard<py::gil_scoped_release>()));
+           .def("close", &Store::close, py::call_guard<GilReleased>()));
 
   module.def(
       "open_store_of",
       [](const std::string& path) -> std::optional<py::str> {
         std::optional<std::string> store;
         {
-          const py::gil_scoped_release released;
+          const GilReleased released;
           store = db::sqlite::find_open_file(path);
         }
         if (!store) return std::nullopt;

@@ -11,6 +11,7 @@
 #include "arrow/lines.hpp"
 #include "arrow/text_reader.hpp"
 #include "bindings/bindings.hpp"
+#include "bindings/gil.hpp"
 #include "model/error.hpp"
 
 namespace py = pybind11;
@@ -35,7 +36,6 @@ arrow::Owned<ArrowArrayStream> take_stream(const py::capsule& capsule) {
 
 // The GIL is released while a stream is read or closed and while another thread is awaited, because
 // all of them may need it.
-constexpr py::release_gil_before_calling_cpp_dtor closing_releases_gil;
 
 // For several threads; each piece is returned once.
 class TextRows {
@@ -44,12 +44,18 @@ class TextRows {
   template <class... Format>
   explicit TextRows(const py::capsule& capsule, const Format&... format) {
     auto stream = take_stream(capsule);
-    const py::gil_scoped_release released;
+    const GilReleased released;
     reader_ = std::make_unique<TextReader>(std::move(stream), format...);
   }
+  ~TextRows() {
+    const GilReleased released;
+    reader_.reset();
+  }
+  TextRows(const TextRows&) = delete;
+  TextRows& operator=(const TextRows&) = delete;
 
   std::optional<TextPiece> next() {
-    const py::gil_scoped_release released;
+    const GilReleased released;
     const std::lock_guard lock(mutex_);
     return reader_->next();
   }
@@ -87,7 +93,7 @@ void bind_text(py::module_& module) {
   seal(py::class_<TextPiece>(module, "TextPiece", py::buffer_protocol(), py::is_final())
            .def_readonly("rows", &TextPiece::rows)
            .def_buffer(&bytes_of));
-  seal(py::class_<TextRows>(module, "TextRows", py::is_final(), closing_releases_gil)
+  seal(py::class_<TextRows>(module, "TextRows", py::is_final())
            .def(py::init(&text_rows), arg("stream"), arg("columns"), arg("is_json"))
            .def("next", &TextRows::next));
   module.def("arrow_lines", &arrow_lines, arg("stream"), arg("kind"));
