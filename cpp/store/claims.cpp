@@ -6,14 +6,14 @@
 
 namespace comptroller::store {
 
-Listing listing_for(db::Connection& connection, const ListClaims& given, Ownership ownership,
+Listing listing_for(db::Connection& connection, const ListClaims& request, Ownership ownership,
                     const ListUse& /*use*/) {
-  ListClaims request = given;
+  ListClaims by_index = request;
   std::optional<Label> changing;  // the jurisdiction, while groups of the customers are changing
-  if (request.jurisdiction && has_jurisdiction_changes(connection, ownership)) {
-    changing = std::exchange(request.jurisdiction, std::nullopt);
+  if (by_index.jurisdiction && has_jurisdiction_changes(connection, ownership)) {
+    changing = std::exchange(by_index.jurisdiction, std::nullopt);
   }
-  auto listing = make_listing<Claim>(connection, request, std::move(ownership));
+  auto listing = make_listing<Claim>(connection, by_index, std::move(ownership));
   if (changing) filter_by_jurisdiction(listing, *changing);
   return listing;
 }

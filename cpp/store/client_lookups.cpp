@@ -14,10 +14,17 @@ std::optional<std::int64_t> find_symbol_evenly(db::Connection& connection, std::
 
 std::optional<std::int64_t> find_own_key(db::Connection& connection, std::string_view table,
                                          const Value& id, const Value& customer) {
-  db::Query row = connection.query("SELECT key, id, customer_id FROM " + std::string(table) +
-                                   " WHERE " + std::string(last_up_to_id));
+  db::Query row = connection.query(select_last_up_to_id(connection, "key, id, customer_id", table));
   if (!row.bind(1, id).step() || !is_own(row, 1, id, customer)) return std::nullopt;
   return row.number(0);
+}
+
+std::string select_last_up_to_id(db::Connection& connection, std::string_view columns,
+                                 std::string_view table) {
+  std::string sql = "SELECT ";
+  sql.append(columns).append(" FROM ").append(table);
+  sql.append(connection.index_hint(table, "id", ""));
+  return sql.append(" WHERE id <= ? ORDER BY id DESC LIMIT 1");
 }
 
 }  // namespace comptroller::store

@@ -22,9 +22,10 @@ inline Value key_of_customer(db::Connection& connection, std::string_view custom
   return Value::of(connection.symbols().find(customer).value_or(0));
 }
 
-// The condition of the last row with an id up to ?, and whether a row that ends with the columns id
+// A selection of the last row with an id up to ?, and whether a row that ends with the columns id
 // and customer_id, from `first`, is the customer's record with this id.
-inline constexpr std::string_view last_up_to_id = "id <= ? ORDER BY id DESC LIMIT 1";
+std::string select_last_up_to_id(db::Connection& connection, std::string_view columns,
+                                 std::string_view table);
 inline bool is_own(db::Query& row, int first, const Value& id, const Value& customer) {
   return row.column(first) == id && row.column(first + 1) == customer;
 }
@@ -33,8 +34,7 @@ inline bool is_own(db::Query& row, int first, const Value& id, const Value& cust
 template <Record R>
 std::optional<Stored<R>> find_own(db::Connection& connection, std::string_view id,
                                   std::string_view customer) {
-  static const std::string sql = "SELECT " + select_list<R>() + ", key, id, customer_id FROM " +
-                                 std::string(R::table) + " WHERE " + std::string(last_up_to_id);
+  static const std::string columns = select_list<R>() + ", key, id, customer_id";
   constexpr int key_column = static_cast<int>(field_count<R>);
   BoundValues parameters(connection.symbols());
   Value value;
@@ -44,7 +44,7 @@ std::optional<Stored<R>> find_own(db::Connection& connection, std::string_view i
     value = parameters.identifier(id);
   }
   const Value owner = key_of_customer(connection, customer);
-  db::Query row = connection.query(sql);
+  db::Query row = connection.query(select_last_up_to_id(connection, columns, R::table));
   if (!row.bind(1, value).step() || !is_own(row, key_column + 1, value, owner)) return std::nullopt;
   return Stored<R>{row.number(key_column), read_row<R>(row, connection.symbols())};
 }

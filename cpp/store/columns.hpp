@@ -39,7 +39,7 @@ template <class T>
 struct ColumnValue {
   db::Query& query;
   db::Symbols& symbols;
-  int index;
+  int index = 0;
   std::size_t row = 0;
   const Value& value = query.column(index, row);
 

@@ -16,7 +16,7 @@ Listing listing_for(db::Connection& connection, const ListIdentities& request, O
 Listing listing_for(db::Connection& connection, const ListControls& request, Ownership ownership,
                     const ListUse& /*use*/) {
   auto listing = make_listing<Control>(connection, request, std::move(ownership));
-  if (!request.active_at && !*request.include_deleted) {
+  if (!request.active_at && request.include_deleted == false) {
     listing.add({Selectivity::condition,
                  {{&ListControls::by_time, ListControls::is_active, {Value::of(1)}}}});
   }
@@ -32,9 +32,10 @@ namespace {
 
 constexpr int key_column = static_cast<int>(field_count<StoredIdentity>);
 
-std::string select_identity(std::string_view condition) {
-  return "SELECT " + select_list<StoredIdentity>() +
-         ", key, implied, id, customer_id FROM identities WHERE " + std::string(condition);
+const std::string& columns_of_identity() {
+  static const std::string columns =
+      select_list<StoredIdentity>() + ", key, implied, id, customer_id";
+  return columns;
 }
 
 StoredIdentityRow read_identity(db::Query& query, db::Symbols& symbols) {
@@ -54,7 +55,8 @@ StoredIdentityRow read_identity(db::Query& query, db::Symbols& symbols) {
 }  // namespace
 
 std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::string_view id) {
-  static const std::string sql = select_identity("id = ?");
+  static const std::string sql =
+      "SELECT " + columns_of_identity() + " FROM identities WHERE id = ?";
   BoundValues parameters(connection.symbols());
   db::Query query = connection.query(sql);
   if (!query.bind(1, parameters.identifier(id)).step()) return std::nullopt;
@@ -63,11 +65,11 @@ std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::
 
 std::optional<StoredIdentityRow> find_own_identity(db::Connection& connection, std::string_view id,
                                                    std::string_view customer) {
-  static const std::string sql = select_identity(last_up_to_id);
   BoundValues parameters(connection.symbols());
   const Value value = parameters.identifier(id);
   const Value owner = key_of_customer(connection, customer);
-  db::Query query = connection.query(sql);
+  db::Query query =
+      connection.query(select_last_up_to_id(connection, columns_of_identity(), "identities"));
   if (!query.bind(1, value).step() || !is_own(query, key_column + 2, value, owner)) {
     return std::nullopt;
   }

@@ -99,7 +99,8 @@ class Listing {
       return Value::of(find_symbol(value.value).value_or(unused_key));
     } else {
       const Value stored = Column<T>::bind(view_of(value), parameters_);
-      if (column == "id" && ownership_.is_restricted && !own_key(table_, stored)) return unused_id;
+      if (column == "id" && ownership_.is_restricted && !own_key(table_, stored))
+        return unused_id();
       return stored.kind == Value::Kind::text ? parameters_.own(stored.bytes) : stored;
     }
   }
@@ -132,7 +133,7 @@ class Listing {
  private:
   // Values that no row has.
   static constexpr std::int64_t unused_key = -1;
-  static inline const Value unused_id = Value::blob("none");
+  static Value unused_id() { return Value::blob("none"); }
 
   struct Prefix {
     const Index* index = nullptr;

@@ -205,5 +205,5 @@ def test_a_report_may_have_no_keys(run: Run) -> None:
 
 def test_a_file_of_the_store_is_not_replaced(run: Run) -> None:
     ended = run("report", "failures", "--html", "comptroller.db")
-    assert (ended.code, "belongs to the store" in ended.err) == (1, True)
+    assert (ended.code, "of the open store" in ended.err) == (1, True)
     assert run("check").code == 0

@@ -275,9 +275,11 @@ std::string_view SqliteConnection::index_hint(std::string_view table, std::strin
   IndexHint& made = index_hints_.emplace_back(
       IndexHint{std::string(table), std::string(columns), std::string(condition), {}});
   Query index = query(
-      "WITH known AS (SELECT name, replace(replace(sql, char(10), ''), ' ', '') AS sql"
-      " FROM sqlite_schema WHERE type = 'index' AND tbl_name = ?1) SELECT name FROM known"
-      " WHERE substr(sql, instr(sql, '(')) = replace(?2, ' ', '')");
+      // The index of a UNIQUE constraint has no SQL.
+      "WITH known AS (SELECT name, coalesce(replace(replace(sql, char(10), ''), ' ', ''),"
+      " (SELECT '(' || group_concat(name) || ')' FROM pragma_index_info(i.name))) AS text"
+      " FROM sqlite_schema AS i WHERE type = 'index' AND tbl_name = ?1) SELECT name FROM known"
+      " WHERE substr(text, instr(text, '(')) = replace(?2, ' ', '')");
   if (index.bind(1, table).bind(2, definition).step()) {
     made.hint.append(" INDEXED BY ").append(index.column(0).bytes);
   }

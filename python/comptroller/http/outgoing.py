@@ -6,8 +6,9 @@ import asyncio
 import logging
 from typing import Any
 
-#: What the client of a request may still send after its response has ended, in bytes.
-MAX_DISCARDED = 1 << 20
+#: What the client of a request may still send after its response has ended, in bytes. A client
+#: that sends more before it reads gets no response to a refused load.
+MAX_DISCARDED = 16 << 20
 
 _MAX_GATHERED = 64 << 10  # bytes
 _log = logging.getLogger(__name__)
