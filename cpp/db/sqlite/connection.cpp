@@ -277,8 +277,8 @@ std::string_view SqliteConnection::index_hint(std::string_view table, std::strin
   Query index = query(
       // The index of a UNIQUE constraint has no SQL.
       "WITH known AS (SELECT name, coalesce(replace(replace(sql, char(10), ''), ' ', ''),"
-      " (SELECT '(' || group_concat(name) || ')' FROM pragma_index_info(i.name))) AS text"
-      " FROM sqlite_schema AS i WHERE type = 'index' AND tbl_name = ?1) SELECT name FROM known"
+      " (SELECT '(' || group_concat(name) || ')' FROM pragma_index_info(each.name))) AS text"
+      " FROM sqlite_schema AS each WHERE type = 'index' AND tbl_name = ?1) SELECT name FROM known"
       " WHERE substr(text, instr(text, '(')) = replace(?2, ' ', '')");
   if (index.bind(1, table).bind(2, definition).step()) {
     made.hint.append(" INDEXED BY ").append(index.column(0).bytes);
