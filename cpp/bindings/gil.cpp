@@ -8,6 +8,7 @@
 
 namespace py = pybind11;
 
+#ifndef __clang__  // clang does not allow the other visibility
 // Threads may use the module's static objects until the process ends, so none is destroyed: this
 // definition replaces that of the C++ library within the module.
 extern "C" __attribute__((visibility("hidden"))) int
@@ -15,6 +16,7 @@ __cxa_atexit(  // NOLINT(bugprone-reserved-identifier)
     void (*)(void*), void*, void*) {
   return 0;
 }
+#endif
 
 namespace comptroller::bindings {
 

@@ -20,7 +20,7 @@ namespace comptroller::bindings {
 template <class Call>
 auto in_python(const Call& call) {
   // A destructor, because a catch clause would terminate inside a handler of another exception.
-  struct StopUnwinding {
+  struct StopUnwinding {  // NOLINT(cppcoreguidelines-special-member-functions)
     bool has_returned = false;
     ~StopUnwinding() {
       if (!has_returned) stop_thread();

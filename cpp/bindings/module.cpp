@@ -29,6 +29,7 @@ PYBIND11_MODULE(_core_of_main, module, py::multiple_interpreters::not_supported(
 
 // In a sub-interpreter of Python 3.11, pybind11 would wait for ever; later versions ask the
 // sub-interpreter's configuration whether the module is refused.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
   if (PyInterpreterState_Get() == PyInterpreterState_Main()) return PyInit__core_of_main();
   PyErr_SetString(PyExc_ImportError,

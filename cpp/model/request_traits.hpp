@@ -39,7 +39,7 @@ struct OperatorDefault : Default<Value> {
 struct OwnCustomer {
   template <class T>
   static std::optional<T> default_for(const Principal& principal) {
-    if (principal.is_operator()) return std::nullopt;
+    if (!principal.customer) return std::nullopt;
     return T{*principal.customer};
   }
 };

@@ -89,8 +89,8 @@ inline constexpr std::size_t usual_item_bytes = 800;
 template <Record Request, class AppendItems>
 std::string answer_page(Context& context, const Request& request, const AppendItems& append) {
   const std::string list = describe_list(context, request);
-  const std::int64_t limit = request.limit->value;
-  store::PageQuery page{*request.order, std::nullopt, limit};
+  const std::int64_t limit = request.limit.value_or(PageLimit{}).value;
+  store::PageQuery page{request.order.value_or(Order::descending), std::nullopt, limit};
   if (request.page_cursor) {
     page.position = open_cursor(context.secret, list, request.page_cursor->value);
   }

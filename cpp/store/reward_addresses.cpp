@@ -5,7 +5,7 @@ namespace comptroller::store {
 Listing listing_for(db::Connection& connection, const ListRewardAddresses& request,
                     Ownership ownership, const ListUse& use) {
   auto listing = make_listing<RewardAddress>(connection, request, std::move(ownership));
-  if (use.purpose == Purpose::analysis && *request.include_balance) {
+  if (use.purpose == Purpose::analysis && request.include_balance == true) {
     listing.select(select_list<RewardAddress>(balance_as_of));
     listing.bind_column(Value::of(request.balance_timestamp.value_or(use.now).microseconds));
   }

@@ -142,7 +142,7 @@ def test_an_unwritable_destination_is_unusable(tmp_path: Path, kind: str, place:
 
 @pytest.mark.parametrize("beside", ["", "-wal", "-shm", "-lock", "-commit-lock", "-filling"])
 def test_a_sample_never_replaces_a_store(operator: Service, store_path: Path, beside: str) -> None:
-    with pytest.raises(InvalidRequest, match="(belongs to the|is a file of the open) store"):
+    with pytest.raises(InvalidRequest, match=r"(belongs to the|is a file of the open) store"):
         comptroller.sample("claims", rows=3, out=f"{store_path}{beside}")
     assert operator.check()["ok"]
 

@@ -91,7 +91,7 @@ void SqliteConnection::fail(int result) {
 }
 
 void SqliteConnection::compare_state() const {
-  if (FileState::of(path_) == *state_) return;
+  if (state_ == FileState::of(path_)) return;
   throw Error(Code::unavailable,
               "the store was written during the read, and this user may not lock it; try again, or "
               "let the user write to the store and its folder");

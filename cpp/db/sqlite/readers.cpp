@@ -48,8 +48,7 @@ Readers::~Readers() {
     if (!makes_log_ || filesystem::file_size(path_ + "-wal") > 0) return;
     SqliteConnection last(path_, SQLITE_OPEN_READWRITE);
     last.read_number("PRAGMA schema_version");
-  } catch (
-      const std::exception&) {  // NOLINT(bugprone-empty-catch): the file was removed, or is in use
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): it was removed, or is in use
   }
 }
 

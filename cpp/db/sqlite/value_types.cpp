@@ -57,7 +57,8 @@ void check_table(SqliteConnection& connection, const std::string& table, bool ha
     const std::int64_t wrong = counts.number(2 * i);
     if (wrong == 0) continue;
     const auto& [name, type, is_required] = columns[static_cast<std::size_t>(i)];
-    std::string finding = table + "." + name + ": " + std::to_string(wrong);
+    std::string finding = table;
+    finding.append(".").append(name).append(": ").append(std::to_string(wrong));
     finding += wrong == 1 ? " value is not " : " values are not ";
     finding += type == "ANY" ? "TEXT or BLOB" : type;
     if (!is_required) finding += " or NULL";
