@@ -23,7 +23,7 @@ namespace {
 using Limit = std::pair<unsigned, unsigned>;
 
 // Written before a handler is installed, then only read.
-std::array<Limit, NSIG> limits;  // NOLINT(bugprone-throwing-static-initialization)
+std::array<Limit, NSIG> limits;
 std::array<int, 2> pipe_ends{-1, -1};
 volatile std::sig_atomic_t alarms_set = 0;
 
@@ -74,7 +74,7 @@ int receive_signals(const std::map<int, Limit>& signals) {
       ::fcntl(end, F_SETFD, FD_CLOEXEC);
       ::fcntl(end, F_SETFL, O_NONBLOCK);
     }
-    handle(SIGALRM, &end_now, static_cast<int>(SA_RESETHAND | SA_NODEFER));
+    handle(SIGALRM, &end_now, SA_RESETHAND | SA_NODEFER);
   }
   for (const auto& [number, limit] : signals) {
     limits.at(static_cast<std::size_t>(number)) = limit;

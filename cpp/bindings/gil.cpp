@@ -4,19 +4,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 namespace py = pybind11;
-
-#ifndef __clang__  // clang does not allow the other visibility
-// Threads may use the module's static objects until the process ends, so none is destroyed: this
-// definition replaces that of the C++ library within the module.
-extern "C" __attribute__((visibility("hidden"))) int
-__cxa_atexit(  // NOLINT(bugprone-reserved-identifier)
-    void (*)(void*), void*, void*) {
-  return 0;
-}
-#endif
 
 namespace comptroller::bindings {
 
@@ -63,6 +55,20 @@ void end_visits() {
   }
 }
 
+#ifdef __GLIBC__
+void end_process(int code, void*) {
+  if (core_users == 0) return;
+  std::fflush(nullptr);
+  ::_exit(code);
+}
+
+// Called when Python has ended, before the system ends the process by `exit`, which destroys the
+// static objects of all libraries. Threads of the core may still use them.
+void before_exit() {
+  ::on_exit(&end_process, nullptr);  // called before all functions that were registered earlier
+}
+#endif
+
 }  // namespace
 
 void stop_thread() {
@@ -85,6 +91,9 @@ bool holds_gil() {
 void watch_interpreter(py::module_& module) {
   // Python clears its modules while it ends.
   module.attr("_until_the_end") = py::capsule(&end_visits);
+#ifdef __GLIBC__
+  Py_AtExit(&before_exit);  // may fail if the program has 32 such functions
+#endif
 }
 
 }  // namespace comptroller::bindings

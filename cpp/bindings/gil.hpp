@@ -8,6 +8,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <type_traits>
 
 namespace comptroller::bindings {
@@ -20,7 +21,7 @@ namespace comptroller::bindings {
 template <class Call>
 auto in_python(const Call& call) {
   // A destructor, because a catch clause would terminate inside a handler of another exception.
-  struct StopUnwinding {  // NOLINT(cppcoreguidelines-special-member-functions)
+  struct StopUnwinding {
     bool has_returned = false;
     ~StopUnwinding() {
       if (!has_returned) stop_thread();
@@ -36,12 +37,17 @@ auto in_python(const Call& call) {
   }
 }
 
+// The number of open services and of threads inside the core. While it is not 0, threads of the
+// core may run.
+inline std::atomic<int> core_users = 0;
+
 // Releases the GIL, which the thread holds, for a scope.
 class GilReleased {
  public:
-  GilReleased() : state_(PyEval_SaveThread()) {}
+  GilReleased() : state_(PyEval_SaveThread()) { ++core_users; }
   ~GilReleased() {
     in_python([this] { PyEval_RestoreThread(state_); });
+    --core_users;
   }
   GilReleased(const GilReleased&) = delete;
   GilReleased& operator=(const GilReleased&) = delete;

@@ -9,7 +9,7 @@
 namespace py = pybind11;
 using namespace comptroller;  // NOLINT(google-build-using-namespace): this file lists the namespace
 
-PYBIND11_MODULE(_core_of_main, module, py::multiple_interpreters::not_supported()) {
+PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   bindings::watch_interpreter(module);
   bindings::register_errors();
   bindings::bind_store(module);
@@ -25,15 +25,4 @@ PYBIND11_MODULE(_core_of_main, module, py::multiple_interpreters::not_supported(
       },
       py::arg("text"), "Microseconds since 1970 of an RFC 3339 time; None for other text.");
   module.def("describe", [] { return py::bytes(service::describe()); });
-}
-
-// In a sub-interpreter of Python 3.11, pybind11 would wait for ever; later versions ask the
-// sub-interpreter's configuration whether the module is refused.
-// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
-extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
-  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return PyInit__core_of_main();
-  PyErr_SetString(PyExc_ImportError,
-                  "comptroller cannot be imported in a sub-interpreter; import it in the main "
-                  "interpreter, or in a process of its own");
-  return nullptr;
 }

@@ -62,10 +62,12 @@ void handle_signals() {
 // for the GIL. A forked child does nothing: the file's locks and the service's threads belong to
 // the process that opened it.
 void delete_service(Service* service) {
-  if (service->is_forked()) return;
-  std::optional<GilReleased> released;
-  if (holds_gil()) released.emplace();
-  delete service;
+  if (!service->is_forked()) {
+    std::optional<GilReleased> released;
+    if (holds_gil()) released.emplace();
+    delete service;
+  }
+  --core_users;
 }
 
 }  // namespace
@@ -82,6 +84,7 @@ Store::Store(const std::string& path, bool read_only) {
   service::Environment environment = service::system_environment();
   service_ = {new Service(db::sqlite::open(path, options), std::move(environment)),
               &delete_service};
+  ++core_users;
 }
 
 Store::~Store() {

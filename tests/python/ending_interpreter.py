@@ -1,11 +1,12 @@
-"""Ends while daemon threads are inside calls: `python ending_interpreter.py FOLDER ACTION`."""
+"""Ends with exit code 7 while daemon threads are inside calls: `FOLDER CALL`."""
 
 from __future__ import annotations
 
-import contextlib
+import json
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,8 @@ from typing import Any
 import comptroller
 from comptroller import _core
 
+CODE = 7
 THREADS = 4
-#: The calls that release the GIL, by the names of `actions`.
-ACTIONS = (
-    *("list", "refused", "write", "check", "export", "load", "load in parts", "stream", "lines"),
-    *("backup", "open", "lane", "deferred", "sample"),
-)
 GET = b"GET /rewards/claims HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer none\r\n\r\n"
 
 
@@ -27,66 +24,89 @@ def _rows(number: int) -> Iterator[dict[str, str]]:
         yield {"id": f"{number}-{row}", "created_at": "2026-01-31T12:00:00Z"}
 
 
-def _lane() -> _core.Lane:
-    return _core.Lane([], bounds_s=[], large_bytes=1, large_body_header=b"", replay_header=b"")
+class _Calls:
+    """Calls that release the GIL. Each gets a unique number."""
 
+    def __init__(self, folder: Path) -> None:
+        self.svc = comptroller.open(folder / "store.db")
+        self._folder = folder
+        host: Any = self.svc.host
+        self._store, self._principal = host.store, host.principal
+        self._lane = _core.Lane(
+            [], bounds_s=[], large_bytes=1, large_body_header=b"", replay_header=b""
+        )
+        self._writes = _core.DeferredWrites()
+        self._sample = _core.sample("claims", 10**9, 1, None)
 
-def actions(svc: comptroller.Service, folder: Path) -> dict[str, Callable[[int], Any]]:
-    """Returns the actions, which get a unique number."""
-    host: Any = svc.host
-    store, principal = host.store, host.principal
-    lane, writes = _lane(), _core.DeferredWrites()
-    sample = _core.sample("claims", 10**9, 1, None)
+    def list(self, _number: int) -> None:
+        self.svc.identities.list(limit=1000)
 
-    def deferred(number: int) -> None:
-        body = b'{"id":"deferred-%d"}' % number
-        writes.submit(store, principal, "identities.put", [], body)
-        writes.take()
+    def refuse(self, number: int) -> None:
+        with suppress(comptroller.NotFound):
+            self.svc.identities.get(f"unknown-{number}")
 
-    def lines(_number: int) -> None:
-        stream: Any = svc.identities.stream()
+    def write(self, number: int) -> None:
+        self.svc.identities.put(id=f"written-{number}")
+
+    def check(self, _number: int) -> None:
+        self.svc.check()
+
+    def export(self, number: int) -> None:
+        self.svc.export("identities", self._folder / f"{number}.ndjson")
+
+    def load(self, number: int) -> None:
+        self.svc.load("identities", _rows(number), progress=False)
+
+    def load_in_parts(self, number: int) -> None:
+        self.svc.load("identities", _rows(number), keep_going=True, progress=False)
+
+    def load_file(self, number: int) -> None:
+        path = self._folder / f"{number}.ndjson"
+        path.write_text("".join(f"{json.dumps(row)}\n" for row in _rows(number)))
+        self.svc.load("identities", path, progress=lambda *_: None)
+
+    def stream(self, _number: int) -> None:
+        self.svc.identities.stream().to_polars()
+
+    def lines(self, _number: int) -> None:
+        stream: Any = self.svc.identities.stream()
         _core.arrow_lines(stream.__arrow_c_stream__(), "identities").next()
 
-    def opened(_number: int) -> None:
-        with comptroller.open(folder / "other.db") as other:
+    def backup(self, number: int) -> None:
+        self.svc.backup(self._folder / f"{number}.backup")
+
+    def open(self, _number: int) -> None:
+        with comptroller.open(self._folder / "other.db") as other:
             other.identities.list()
 
-    def refused(number: int) -> None:
-        with contextlib.suppress(comptroller.NotFound):
-            svc.identities.get(f"unknown-{number}")
+    def lane(self, _number: int) -> None:
+        self._lane.read(self._store, GET)
+        self._lane.end_reads()
 
-    return {
-        "list": lambda _: svc.identities.list(limit=1000),
-        "refused": refused,
-        "write": lambda number: svc.identities.put(id=f"written-{number}"),
-        "check": lambda _: svc.check(),
-        "export": lambda number: svc.export("identities", folder / f"{number}.ndjson"),
-        "load": lambda number: svc.load("identities", _rows(number), progress=False),
-        "load in parts": lambda number: svc.load(
-            "identities", _rows(number), keep_going=True, progress=False
-        ),
-        "stream": lambda _: svc.identities.stream().to_polars(),
-        "lines": lines,
-        "backup": lambda number: svc.backup(folder / f"{number}.backup"),
-        "open": opened,
-        "lane": lambda _: (lane.read(store, GET), lane.end_reads()),
-        "deferred": deferred,
-        "sample": lambda _: sample.next(1 << 16),
-    }
+    def deferred(self, number: int) -> None:
+        body = b'{"id":"deferred-%d"}' % number
+        self._writes.submit(self._store, self._principal, "identities.put", [], body)
+        self._writes.take()
+
+    def sample(self, _number: int) -> None:
+        self._sample.next(1 << 16)
+
+
+CALLS = [name for name in vars(_Calls) if not name.startswith("_")]
 
 
 def main(folder: Path, name: str) -> None:
-    """Starts the threads, and returns while they are inside calls."""
-    svc = comptroller.open(folder / "store.db")
-    svc.load("identities", _rows(0), progress=False)
-    action = actions(svc, folder)[name]
+    """Returns while threads are inside calls."""
+    calls = _Calls(folder)
+    calls.svc.load("identities", _rows(0), progress=False)
+    call: Callable[[int], None] = getattr(calls, name)
     numbers = count(1)
     begun = threading.Semaphore(0)
 
     def repeat() -> None:
         while True:
             begun.release()
-            action(next(numbers))
+            call(next(numbers))
 
     for _ in range(THREADS):
         threading.Thread(target=repeat, daemon=True).start()
@@ -96,3 +116,5 @@ def main(folder: Path, name: str) -> None:
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]), sys.argv[2])
+    sys.stdout.write("last words")
+    sys.exit(CODE)
