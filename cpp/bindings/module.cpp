@@ -9,7 +9,21 @@
 namespace py = pybind11;
 using namespace comptroller;  // NOLINT(google-build-using-namespace): this file lists the namespace
 
-PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
+namespace {
+
+constexpr const char* refusal =
+    "comptroller cannot be imported in a sub-interpreter; import it in the main interpreter, or in "
+    "a process of its own";
+
+bool is_main_interpreter() {
+  return PyInterpreterState_Get() == PyInterpreterState_Main();
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core_of_main, module, py::mod_gil_not_used(),
+                py::multiple_interpreters::not_supported()) {
+  if (!is_main_interpreter()) throw py::import_error(refusal);
   bindings::watch_interpreter(module);
   bindings::register_errors();
   bindings::bind_store(module);
@@ -25,4 +39,12 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
       },
       py::arg("text"), "Microseconds since 1970 of an RFC 3339 time; None for other text.");
   module.def("describe", [] { return py::bytes(service::describe()); });
+}
+
+// Before Python 3.13 this is called in the sub-interpreter, where pybind11 would wait for ever with
+// Python 3.11.
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+  if (is_main_interpreter()) return PyInit__core_of_main();
+  PyErr_SetString(PyExc_ImportError, refusal);
+  return nullptr;
 }
