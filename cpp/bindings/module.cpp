@@ -21,8 +21,7 @@ bool is_main_interpreter() {
 
 }  // namespace
 
-PYBIND11_MODULE(_core_of_main, module, py::mod_gil_not_used(),
-                py::multiple_interpreters::not_supported()) {
+PYBIND11_MODULE(_core_of_main, module, py::multiple_interpreters::not_supported()) {
   if (!is_main_interpreter()) throw py::import_error(refusal);
   bindings::watch_interpreter(module);
   bindings::register_errors();

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 
@@ -47,3 +48,17 @@ def test_a_sub_interpreter_is_refused(first: str) -> None:
     assert len(refusals) == 2
     # Python 3.13 refuses an isolated one itself.
     assert all(re.search("in (a )?sub-?interpreter", refusal) for refusal in refusals)
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="has a GIL")
+def test_a_free_threaded_python_gets_its_gil_back() -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-W", "ignore", "-c"),
+            "import sys, comptroller._core; print(sys._is_gil_enabled())",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.stdout == "True\n"
