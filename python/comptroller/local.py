@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 from comptroller import arguments
 from comptroller._core import Principal, Store
@@ -20,7 +21,9 @@ class LocalHost:
     def __init__(self, store: Store, principal: Principal, path: str | None) -> None:
         self.store = store
         self.principal = principal
-        self.path = path
+        # Absolute, because the program may change its working directory.
+        self.path = None if path is None else str(Path(path).absolute())
+        self._file = None if path is None else str(Path(path).resolve())
 
     def call(
         self,
@@ -77,6 +80,10 @@ class LocalHost:
         """Returns the caller's customer; None for the operator."""
         return self.principal.customer
 
+    def origin(self) -> str | None:
+        """Returns the file, without links, and the principal; None for a store in memory."""
+        return None if self._file is None else f"<Service {self._file!r}, {_title(self.principal)}>"
+
     def version(self) -> int:
         """Returns a number that changes with every commit of any process."""
         return self.store.version()
@@ -124,13 +131,16 @@ def open(
         None if scopes is None else _scopes(scopes),
         None if actor is None else _actor(actor),
     )
-    who = "operator" if customer is None else f"customer {customer!r}"
-    if actor is not None:
-        who += f" {actor!r}"
     mode = ", read only" if arguments.flag("read_only", read_only) else ""
     store = Store(place, read_only)
     host = LocalHost(store, principal, None if place == ":memory:" else place)
+    who = _title(principal) + ("" if actor is None else f" {actor!r}")
     return Service(host, f"{place!r}, {who}{mode}")
+
+
+def _title(principal: Principal) -> str:
+    customer = principal.customer
+    return "operator" if customer is None else f"customer {customer!r}"
 
 
 def _actor(given: str) -> str:

@@ -57,6 +57,12 @@ class Host(Transport, Protocol):
     def customer(self) -> str | None:
         """The caller's customer; None for an operator, or if it is unknown."""
 
+    def origin(self) -> str | None:
+        """The store and the caller, as a text that is the same in each process.
+
+        None if the store is in memory.
+        """
+
     def version(self) -> int | None:
         """A number that changes with every commit of any process; None if it is unknown."""
 
@@ -240,8 +246,8 @@ class Service(Resources):
         kind = arguments.kind(kind)
         if format is not None:
             arguments.choice("format", format, _FORMATS)
-        if kind == "controls":
-            filters = {"include_deleted": True} | filters
+        if kind == "controls" and filters.get("include_deleted") is None:
+            filters["include_deleted"] = True
         parameters = arguments.query(filters)
         target = arguments.path("path", path)
         if not target:

@@ -404,3 +404,16 @@ def test_no_export_replaces_a_file_of_a_store(operator, tmp_path, ending):
     for store in (other, tmp_path / "store.db"):
         with pytest.raises(comptroller.InvalidRequest, match="name another file"):
             operator.export("claims", f"{store}{ending}")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize(("given", "count"), [({}, 2), (None, 2), (True, 2), (False, 1)])
+def test_an_export_includes_deleted_controls_by_default(
+    operator: Service, tmp_path: Path, form: str, given: Any, count: int
+) -> None:
+    operator.identities.put(id="alice")
+    operator.controls.create(identity_id="alice", type="CLOSED", reason_code="X")
+    deleted = operator.controls.create(identity_id="alice", type="FROZEN", reason_code="X")
+    operator.controls.delete(control_id=deleted.id)
+    filters = {} if given == {} else {"include_deleted": given}
+    assert operator.export("controls", tmp_path / f"out.{form}", **filters) == count

@@ -97,9 +97,10 @@ def test_a_client_pulls_what_it_may_read(
 def test_a_second_pull_changes_nothing_and_reads_less(
     sampled: comptroller.Service, remote_as: Opener, here: comptroller.Service
 ) -> None:
-    first = pulled(remote_as(), here)
-    again = pulled(remote_as(), here)
-    afresh = pulled(remote_as(), here, afresh=True)
+    source = remote_as()
+    first = pulled(source, here)
+    again = pulled(source, here)
+    afresh = pulled(source, here, afresh=True)
     for kind in values.KINDS:
         assert counts(again[kind])[:2] == counts(afresh[kind])[:2] == (0, 0)
         assert again[kind].rejected == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,7 +18,9 @@ from lines import at, claim, load, orchestration
 
 pytest.importorskip("httpx2")
 
+import httpx2
 from comptroller.bulk import pulling
+from fake_remote import BASE, CLAIM, NOON, Elsewhere, ok, page
 
 MAKE: dict[str, Callable[..., dict[str, Any]]] = {
     "claims": lambda status, **members: claim(onchain_status=status, **members),
@@ -164,6 +168,117 @@ def test_an_unusable_checkpoint_file_is_named(
     assert pulling.pull(operator, here, "claims").read == 0
 
 
+def test_clients_of_one_server_have_their_own_starts(here: comptroller.Service) -> None:
+    def issued(request: httpx2.Request) -> httpx2.Response:
+        name = b64decode(request.headers["authorization"].removeprefix("Basic ")).decode()
+        return ok({"access_token": name.partition(":")[0], "token_type": "Bearer"})
+
+    def claims(request: httpx2.Request) -> httpx2.Response:
+        client = request.headers["authorization"].removeprefix("Bearer ")
+        read.append((client, request.url.params.get("start_time")))
+        return page(CLAIM | {"id": client, "onchain_status": "CONFIRMED"})
+
+    read: list[tuple[str, str | None]] = []
+    there = Elsewhere(token=issued, claims=claims)
+    for _ in range(2):
+        for client in ("acme-1", "globex-1"):
+            with there.connect(client_id=client, client_secret="s") as source:
+                assert pulling.pull(source, here, "claims").rejected == 0
+    assert {each.id for each in here.claims.list().items} == {"acme-1", "globex-1"}
+    assert [client for client, start in read if start is None] == ["acme-1", "globex-1"]
+    assert len(read) == 4
+
+
+def test_the_client_of_a_token_has_its_start(here: comptroller.Service) -> None:
+    def claims(request: httpx2.Request) -> httpx2.Response:
+        starts.append(request.url.params.get("start_time"))
+        return page(CLAIM | {"onchain_status": "CONFIRMED"})
+
+    starts: list[str | None] = []
+    there = Elsewhere(claims=claims)
+    renewed = jwt(sub="acme-1", iat="1"), jwt(sub="acme-1", iat="2")
+    for token in (*renewed, jwt(sub="globex-1"), "opaque", "opaque", "another", None, None):
+        with there.connect(token=token) as source:
+            pulling.pull(source, here, "claims")
+    assert [start is None for start in starts] == [
+        *(True, False, True),  # tokens that name their client
+        *(True, False, True),  # tokens that do not
+        *(True, False),
+    ]
+
+
+def jwt(**claims: str) -> str:
+    """Returns an unsigned token, because clients do not verify tokens."""
+    parts = (urlsafe_b64encode(json.dumps(part).encode()) for part in ({}, claims))
+    return b".".join(part.rstrip(b"=") for part in (*parts, b"sig")).decode()
+
+
+@pytest.mark.parametrize("customer", ["acme", "globex", None])
+def test_an_earlier_checkpoint_is_used_if_the_customer_makes_it_unambiguous(
+    here: comptroller.Service, tmp_path: Path, customer: str | None
+) -> None:
+    def claims(request: httpx2.Request) -> httpx2.Response:
+        starts.append(request.url.params.get("start_time"))
+        return page(CLAIM | {"onchain_status": "CONFIRMED"})
+
+    starts: list[str | None] = []
+    load(here, "claims", claim())
+    file = tmp_path / "here.db.pulled"
+    earlier = {f"<Service {BASE}> for acme": NOON, f"<Service {BASE}>": NOON}
+    file.write_text(json.dumps({"claims": earlier}))
+    claimed = {"client_id": "x-1"} | ({"customer": customer} if customer else {})
+    for customer_id in ("acme", None):
+        source = Elsewhere(claims=claims).connect(token=jwt(**claimed))
+        pulling.pull(source, here, "claims", customer_id=customer_id)
+    assert [start is None for start in starts] == [customer != "acme", True]
+
+
+def test_sources_in_memory_are_read_completely(here: comptroller.Service) -> None:
+    for number in range(2):
+        with comptroller.open(":memory:") as source:
+            load(source, "claims", claim(created_at=at(-number), onchain_status="CONFIRMED"))
+            assert pulling.pull(source, here, "claims").inserted == 1
+            assert pulling.pull(source, here, "claims").unchanged == 1
+            load(source, "claims", claim(created_at=at(-9), onchain_status="CONFIRMED"))
+            assert pulling.pull(source, here, "claims").inserted == 1
+
+
+def test_files_with_one_name_have_their_own_starts(
+    here: comptroller.Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, name in enumerate(("first", "second")):
+        folder = tmp_path / name
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        with comptroller.open("s.db") as source:
+            load(source, "claims", claim(created_at=at(-number), onchain_status="CONFIRMED"))
+            assert pulling.pull(source, here, "claims").inserted == 1
+        with comptroller.open(folder / "s.db", read_only=True) as source:  # the same file
+            assert pulling.pull(source, here, "claims").read == 1
+
+
+def test_the_checkpoint_stays_beside_the_store_in_another_working_directory(
+    operator: comptroller.Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(operator, "claims", claim(onchain_status="CONFIRMED"))
+    for name in ("store", "elsewhere"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "store")
+    with comptroller.open("copy.db") as copy:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert pulling.pull(operator, copy, "claims").inserted == 1
+    assert (tmp_path / "store" / "copy.db.pulled").is_file()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["claimss", "", None, 5])
+def test_an_unknown_kind_is_refused(
+    operator: comptroller.Service, here: comptroller.Service, kind: Any
+) -> None:
+    with pytest.raises(errors.InvalidRequest, match="kind"):
+        pulling.pull(operator, here, kind)
+
+
 class Long:
     """A transport to a service with this many orchestrations, a millisecond apart, which is
     interrupted before a page.
@@ -172,6 +287,11 @@ class Long:
     def __init__(self, count: int) -> None:
         self.count = count
         self.interrupted_at = -1
+
+    path = None
+
+    def origin(self) -> str:
+        return "there"
 
     def call(self, operation: str, parameters: list[tuple[str, str]], *_more: object) -> bytes:
         asked = dict(parameters)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -229,3 +230,40 @@ def test_an_invalid_response_is_an_error() -> None:
     there = Elsewhere(httpx2.Response(200, content=json.dumps({"items": [{}]})))
     with pytest.raises(errors.Error, match="is invalid"):
         asyncio.run(read(there.connect_async()))
+
+
+def test_a_second_event_loop_is_refused() -> None:
+    svc = Elsewhere(page()).connect_async()
+    asyncio.run(read(svc))
+    for _ in range(2):
+        with pytest.raises(errors.Unsupported, match="another event loop"):
+            asyncio.run(read(svc))
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_service_may_be_closed_after_its_event_loop(served: Open) -> None:
+    svc = served()
+    asyncio.run(read(svc))
+    asyncio.run(svc.close())
+    with pytest.raises(errors.Closed):
+        asyncio.run(read(svc))
+    gc.collect()  # warns of the connections, which only their event loop could close
+
+
+def test_a_function_may_raise_stop_iteration() -> None:
+    svc = Elsewhere(page()).connect_async()
+
+    async def work() -> None:
+        for work in (
+            svc.run_sync(lambda service: next(service.claims.iter())),
+            svc.load("claims", ({} for _ in "a"), progress=stop),
+        ):
+            running = asyncio.ensure_future(work)
+            await asyncio.wait([running], timeout=30)
+            assert running.done()
+            assert isinstance(running.exception(), (RuntimeError, errors.Error))
+
+    def stop(*_: object) -> None:
+        raise StopIteration
+
+    asyncio.run(work())

@@ -100,6 +100,33 @@ def test_a_redirect_is_not_followed(status: int) -> None:
     assert "canary" not in str(refused.value)
 
 
+@pytest.mark.parametrize("status", [300, 302, 304, 308])
+def test_a_redirect_without_a_target_is_refused(status: int) -> None:
+    with pytest.raises(errors.Unusable, match="redirects without a target"):
+        Elsewhere(httpx2.Response(status)).connect().claims.list()
+
+
+@pytest.mark.parametrize("result", [None, 5, {}, {"read": "many"}])
+def test_an_invalid_load_result_of_an_error_is_ignored(result: Any) -> None:
+    body = {"code": "unavailable", "detail": "full", "meta": {"load_result": result}}
+    there = Elsewhere(httpx2.Response(503, json=body))
+    with pytest.raises(errors.Unavailable, match="full") as refused:
+        there.connect(attempts=1).load("claims", [])
+    assert "load_result" not in vars(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("HTTP_PROXY", "garbage://"), ("SSL_CERT_FILE", "/nowhere.pem")]
+)
+def test_unusable_settings_of_the_environment_are_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    for connect in (comptroller.connect, comptroller.connect_async):
+        with pytest.raises(errors.Unusable, match=name):
+            connect("https://there.test")
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 429, 500, 501, 502, 503, 504])
 def test_an_error_keeps_the_id_of_its_request(status: int) -> None:
     header = {"x-request-id": "of-the-header"}

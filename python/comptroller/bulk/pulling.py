@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from comptroller import arguments
 from comptroller.bulk.files import refuse_open_store, whole_file
 from comptroller.bulk.loading import LoadResult
 from comptroller.decoding import Time
@@ -48,13 +49,13 @@ def pull(
 
     A repeated pull reads only the claims and orchestrations that may be new or changed: those
     created at or after one time, which the file FILE.pulled beside the store has for each source,
-    customer and kind. That is the ``created_at`` of the oldest record that was rejected or had a
-    status that is not final; if there is none, that of the newest record. A record that was added
-    later with an older ``created_at`` is found only with `afresh`.
+    caller, customer and kind. That is the ``created_at`` of the oldest record that was rejected or
+    had a status that is not final; if there is none, that of the newest record. A record that was
+    added later with an older ``created_at`` is found only with `afresh`.
 
-    All records are read if the file has no time, or if the store has no record of the kind. All
-    records of the other kinds are always read. After restoring a store from a backup, pull with
-    `afresh`.
+    All records are read if the file has no time, or if the store has no record of the kind, and of
+    a source in memory. All records of the other kinds are always read. After restoring a store from
+    a backup, pull with `afresh`.
 
     Args:
         source: the service to read, with the access of its caller.
@@ -68,16 +69,17 @@ def pull(
         The result of the load.
 
     Raises:
+        InvalidRequest: the kind is unknown.
         Error: as for either service; with a `load_result` if lines were committed.
     """
+    kind = arguments.kind(kind)
 
     def load(rows: Iterable[Any]) -> LoadResult:
         return target.load(kind, rows, customer_id=customer_id, keep_going=True, progress=progress)
 
     if kind not in _FINAL:
         return load(_whole(source, kind))
-    name = repr(source) if customer_id is None else f"{source!r} for {customer_id}"
-    checkpoint = _Checkpoint(target, kind, name)
+    checkpoint = _Checkpoint(target, kind, *_names(source, customer_id))
     records = _Records(source, kind, None if afresh else checkpoint.start())
     try:
         result = load(records)
@@ -88,6 +90,21 @@ def pull(
         raise
     checkpoint.save(records.next_start(result, is_complete=True), result)
     return result
+
+
+def _names(source: Service, customer_id: str | None) -> tuple[str | None, str | None]:
+    """Returns the names of a source in checkpoint files: the present one, and an earlier one.
+
+    Until version 0.2.0 the name of a remote source had no client, and is used only if the customer
+    makes it unambiguous.
+    """
+    suffix = "" if customer_id is None else f" for {customer_id}"
+    origin = source.host.origin()
+    if origin is None:
+        return None, None
+    is_remote = source.host.path is None
+    is_known = is_remote and customer_id is not None and source.host.customer() == customer_id
+    return origin + suffix, f"{source!r}{suffix}" if is_known else None
 
 
 def is_shown(source: Service, kind: str) -> bool:
@@ -148,29 +165,37 @@ class _Records:
 class _Checkpoint:
     """The start times of the next pulls, by kind and source, in a file beside the target store.
 
-    Raises Unusable if the file cannot be used. A store in memory has no such file.
+    Raises Unusable if the file cannot be used. A store in memory has no such file, and a source
+    without a name no start time. `earlier` is a former name of the source.
     """
 
-    def __init__(self, target: Service, kind: str, source: str) -> None:
+    def __init__(self, target: Service, kind: str, source: str | None, earlier: str | None) -> None:
         path = target.host.path
         self._store = None if path is None else Path(path)
         self._path = None if path is None else Path(path + SUFFIX)
         self._kind = kind
         self._source = source
+        self._earlier = earlier
         if not _resource(target, kind).list(limit=1).items:
             # The times belong to an earlier store of the same name.
             self._write({name: of for name, of in self._read().items() if name != kind})
 
     def start(self) -> datetime | None:
         """Returns the created_at to start at; None to read all records."""
-        return self._read().get(self._kind, {}).get(self._source)
+        if self._source is None:
+            return None
+        of_kind = self._read().get(self._kind, {})
+        return of_kind.get(self._source) or of_kind.get(self._earlier or "")
 
     def save(self, start: datetime | None, result: LoadResult) -> None:
         """Saves the start time of the next pull. An Error that it raises has `load_result`."""
+        if self._source is None:
+            return
         try:
             starts = self._read()
             of_kind = starts.setdefault(self._kind, {})
-            of_kind.pop(self._source, None)
+            for name in (self._source, self._earlier):
+                of_kind.pop(name or "", None)
             if start is not None:
                 of_kind[self._source] = start
             self._write(starts)

@@ -5,13 +5,14 @@ Needs the extra ``comptroller[client]``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from comptroller import arguments
-from comptroller.errors import invalid, require
+from comptroller.errors import invalid, require, unusable
 from comptroller.loopback import host_of, is_loopback, is_private
 from comptroller.service import Service
 
@@ -79,6 +80,7 @@ def connect(
         InvalidRequest: a URL, a credential or a number is invalid; or credentials would be sent
             over plain HTTP without `allow_http`.
         MissingExtra: httpx2 is not installed.
+        Unusable: a proxy or the certificates that the environment names cannot be used.
     """
     require("httpx2", "connect()", "client")
     import httpx2
@@ -87,9 +89,12 @@ def connect(
     from comptroller.remote.host import RemoteHost
 
     endpoints = _endpoints(base_url, token_url, allow_http)
-    client = httpx2.Client(
-        transport=transport, timeout=_seconds(timeout_s), mounts=dict.fromkeys(endpoints.direct())
-    )
+    with _refusing_environment():
+        client = httpx2.Client(
+            transport=transport,
+            timeout=_seconds(timeout_s),
+            mounts=dict.fromkeys(endpoints.direct()),
+        )
     channel = BlockingChannel(client, clock or SystemClock())
     given = {"client_id": client_id, "client_secret": client_secret, "token": token}
     session = _session(channel, endpoints, given, scopes, attempts)
@@ -139,6 +144,7 @@ def connect_async(
         InvalidRequest: a URL, a credential or a number is invalid; or credentials would be sent
             over plain HTTP without `allow_http`.
         MissingExtra: httpx2 is not installed.
+        Unusable: a proxy or the certificates that the environment names cannot be used.
     """
     require("httpx2", "connect_async()", "client")
     import httpx2
@@ -147,13 +153,30 @@ def connect_async(
     from comptroller.remote.async_service import AsyncService
 
     endpoints = _endpoints(base_url, token_url, allow_http)
-    client = httpx2.AsyncClient(
-        transport=transport, timeout=_seconds(timeout_s), mounts=dict.fromkeys(endpoints.direct())
-    )
+    with _refusing_environment():
+        client = httpx2.AsyncClient(
+            transport=transport,
+            timeout=_seconds(timeout_s),
+            mounts=dict.fromkeys(endpoints.direct()),
+        )
     channel = AsyncChannel(client, clock or AsyncSystemClock())
     given = {"client_id": client_id, "client_secret": client_secret, "token": token}
     session = _session(channel, endpoints, given, scopes, attempts)
     return AsyncService(session, channel)
+
+
+@contextmanager
+def _refusing_environment() -> Iterator[None]:
+    """Raises Unusable if httpx2 cannot use a variable of the environment."""
+    import httpx2
+
+    try:
+        yield
+    except (ValueError, OSError, httpx2.InvalidURL) as error:
+        raise unusable(
+            f"the settings of the environment for connections cannot be used: {error}; correct or "
+            "unset HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
+        ) from error
 
 
 class _Endpoints(NamedTuple):

@@ -54,6 +54,7 @@ class AsyncChannel:
     def __init__(self, client: httpx2.AsyncClient, clock: AsyncClock) -> None:
         self.client = client
         self._clock = clock
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._here = threading.local()  # its `job` is the job of the current thread
 
     def now(self) -> float:
@@ -69,7 +70,16 @@ class AsyncChannel:
         return _TaskLock()
 
     async def send(self, request: httpx2.Request) -> httpx2.Response:
-        """Sends a request; returns the response before its body is read."""
+        """Sends a request; returns the response before its body is read.
+
+        Raises Unsupported in another event loop than the first, which owns the connections.
+        """
+        loop = asyncio.get_running_loop()
+        if self._loop not in (None, loop):
+            raise unsupported(
+                "the service was used in another event loop; call connect_async once in each"
+            )
+        self._loop = loop
         return await self.client.send(request, stream=True)
 
     async def pieces(self, response: httpx2.Response) -> AsyncGenerator[bytes, None]:
@@ -124,7 +134,7 @@ class AsyncChannel:
 
         def working() -> R:
             self._here.job = job
-            return work()
+            return _without_stop(work)
 
         pool = ThreadPoolExecutor(1, "comptroller-call")
         done = asyncio.wrap_future(pool.submit(copy_context().run, working))
@@ -147,7 +157,11 @@ class AsyncChannel:
 
     async def close(self) -> None:
         """Closes the connections."""
-        await self.client.aclose()
+        try:
+            await self.client.aclose()
+        except RuntimeError:  # their event loop has ended, and the connections with it
+            if self._loop is None or not self._loop.is_closed():
+                raise
 
     def _job(self) -> _Job:
         job: _Job | None = getattr(self._here, "job", None)
@@ -210,7 +224,7 @@ class _Job:
             if not future.set_running_or_notify_cancel():
                 return
             try:
-                future.set_result(function())
+                future.set_result(_without_stop(function))
             except BaseException as error:
                 future.set_exception(error)
 
@@ -250,6 +264,17 @@ class _Job:
                 future.set_result(task.result())
 
         task.add_done_callback(end)
+
+
+def _without_stop(function: Callable[[], R]) -> R:
+    """Returns the result of a function, whose StopIteration becomes a RuntimeError (PEP 479).
+
+    An asyncio future does not accept a StopIteration, so a task would wait for it for ever.
+    """
+    try:
+        return function()
+    except StopIteration as error:
+        raise RuntimeError("the function raised StopIteration") from error
 
 
 def _wake() -> None:

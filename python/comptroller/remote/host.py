@@ -147,6 +147,10 @@ class RemoteHost:
         """Returns the caller's customer, if its access token names it."""
         return self._run(self._session.customer())
 
+    def origin(self) -> str:
+        """Returns the URL and the client."""
+        return f"<Service {self._session.base_url}, {self._session.client()}>"
+
     def pages(self, kind: str, parameters: Parameters) -> Iterator[list[dict[str, Any]]]:
         """Yields all records of a kind that match the filters, page by page."""
         operation = kind.replace("-", "_") + ".list"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypeGuard, TypeVar
@@ -222,8 +223,9 @@ def _failure(response: httpx2.Response, content: bytes, place: str) -> Failure:
     given_id = response.headers.get("x-request-id")
     error = refusal(status, decoded(content), place, later, retry_after_s, given_id)
     if response.is_redirect:
-        target = shorten(response.headers["location"].partition("?")[0])
-        error = unusable(f"{place} redirects to {target}; connect to that URL if you trust it")
+        target = shorten(response.headers.get("location", "").partition("?")[0])
+        to = f"to {target}; connect to that URL if you trust it" if target else "without a target"
+        error = unusable(f"{place} redirects {to}")
     return Failure(
         error,
         is_temporary=status in _TEMPORARY and is_soon,
@@ -273,7 +275,8 @@ def refusal(
         named_id if _is_text(named_id) else request_id,
     )
     if "load_result" in meta:
-        vars(error)["load_result"] = msgspec.convert(meta["load_result"], LoadResult)
+        with suppress(msgspec.ValidationError):  # of another implementation
+            vars(error)["load_result"] = msgspec.convert(meta["load_result"], LoadResult)
     return error
 
 

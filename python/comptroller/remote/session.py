@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from math import inf
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote_plus, urlencode
@@ -32,6 +33,7 @@ R = TypeVar("R")
 BEARER = re.compile(r"[A-Za-z0-9._~+/-]+=*")
 
 _SPARE_S = 60.0
+_DIGITS = 16  # of a digest
 _PLACEHOLDER = re.compile(r"\{[^}]*\}")
 
 
@@ -40,6 +42,9 @@ class Credentials(Protocol):
 
     async def token(self, refused: str | None = None) -> str | None:
         """Returns an access token other than `refused`; None if there is none."""
+
+    def client(self) -> str:
+        """Returns a text for the client, without a secret."""
 
 
 class FixedToken:
@@ -51,6 +56,16 @@ class FixedToken:
     async def token(self, refused: str | None = None) -> str | None:
         """Returns the token; None after it was refused."""
         return None if refused is not None else self._token
+
+    def client(self) -> str:
+        """Returns the client that the token names if it is a JWT (RFC 9068), or a digest of it."""
+        if self._token is None:
+            return "without a client"
+        claims = _claims(self._token)
+        named = {name: claims[name] for name in ("iss", "sub", "client_id") if name in claims}
+        if named:
+            return f"client {msgspec.json.encode(named).decode()}"
+        return f"token {sha256(self._token.encode()).hexdigest()[:_DIGITS]}"
 
 
 class _Issued(msgspec.Struct):
@@ -72,6 +87,7 @@ class ClientCredentials:
     ) -> None:
         self._sender = sender
         self._url = url
+        self._client_id = client_id
         # Form-encoded, as RFC 6749 section 2.3.1 requires.
         pair = f"{quote_plus(client_id)}:{quote_plus(client_secret)}".encode()
         self._authorization = "Basic " + base64.b64encode(pair).decode()
@@ -90,6 +106,10 @@ class ClientCredentials:
             Unavailable: the token endpoint cannot be reached.
         """
         return await self._lock.during(partial(self._current, refused))
+
+    def client(self) -> str:
+        """Returns the client id."""
+        return f"client {self._client_id!r}"
 
     async def _current(self, refused: str | None) -> str:
         now = self._sender.channel.now()
@@ -175,12 +195,12 @@ class Session:
 
     async def customer(self) -> str | None:
         """Returns the customer that the access token names, if it is a JWT (RFC 9068)."""
-        _, _, payload = (await self._credentials.token() or "").rpartition(".")[0].rpartition(".")
-        try:
-            customer = decoded(base64.urlsafe_b64decode(payload + "==")).get("customer")
-        except ValueError:
-            return None
+        customer = _claims(await self._credentials.token() or "").get("customer")
         return customer if isinstance(customer, str) else None
+
+    def client(self) -> str:
+        """Returns a text for the client, without a secret."""
+        return self._credentials.client()
 
     async def close(self) -> None:
         """Closes the connections; closing again does nothing."""
@@ -214,6 +234,15 @@ class Session:
             if fresh is None or request.is_once:
                 raise
         return await self._sender.once(_authorized(request, fresh), take)
+
+
+def _claims(token: str) -> dict[str, Any]:
+    """Returns the claims of a token that is a JWT; none of another token."""
+    _, _, payload = token.rpartition(".")[0].rpartition(".")
+    try:
+        return decoded(base64.urlsafe_b64decode(payload + "=="))
+    except ValueError:
+        return {}
 
 
 async def _unread(response: httpx2.Response) -> httpx2.Response:
