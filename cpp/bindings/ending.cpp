@@ -20,10 +20,13 @@ namespace {
 
 // The seconds in which the process must end, if the signal is the first one and if it is a further
 // one; 0 is no limit.
-using Limit = std::pair<unsigned, unsigned>;
+struct Limit {
+  unsigned first_s = 0;
+  unsigned repeated_s = 0;
+};
 
 // Written before a handler is installed, then only read.
-std::array<Limit, NSIG> limits;
+constinit std::array<Limit, NSIG> limits;
 std::array<int, 2> pipe_ends{-1, -1};
 volatile std::sig_atomic_t alarms_set = 0;
 
@@ -42,7 +45,7 @@ void end_now(int) {
 void receive(int number) {
   const int failure = errno;
   const Limit limit = limits[static_cast<std::size_t>(number)];
-  const unsigned seconds = alarms_set == 0 ? limit.first : limit.second;
+  const unsigned seconds = alarms_set == 0 ? limit.first_s : limit.repeated_s;
   if (alarms_set < 2 && seconds > 0) {  // not more, so that many signals cannot postpone the end
     alarms_set = alarms_set + 1;
     const unsigned left_s = ::alarm(seconds);
@@ -57,17 +60,17 @@ void check(int result, const char* what) {
   if (result != 0) throw std::system_error(errno, std::generic_category(), what);
 }
 
-void handle(int number, void (*handler)(int), int flags) {
+void handle(int number, void (*handler)(int), unsigned flags) {
   struct sigaction action = {};
   action.sa_handler = handler;
-  action.sa_flags = flags;
+  action.sa_flags = static_cast<int>(flags);
   ::sigfillset(&action.sa_mask);
   check(::sigaction(number, &action, nullptr), "sigaction");
 }
 
 // Neither Python nor a thread takes part in the end: the system's timer ends the process, even if
 // its main thread holds the GIL for ever.
-int receive_signals(const std::map<int, Limit>& signals) {
+int receive_signals(const std::map<int, std::pair<unsigned, unsigned>>& signals) {
   if (pipe_ends[0] < 0) {
     check(::pipe(pipe_ends.data()), "pipe");
     for (const int end : pipe_ends) {
@@ -77,7 +80,7 @@ int receive_signals(const std::map<int, Limit>& signals) {
     handle(SIGALRM, &end_now, SA_RESETHAND | SA_NODEFER);
   }
   for (const auto& [number, limit] : signals) {
-    limits.at(static_cast<std::size_t>(number)) = limit;
+    limits.at(static_cast<std::size_t>(number)) = {limit.first, limit.second};
     handle(number, &receive, SA_RESTART | SA_ONSTACK);
   }
   return pipe_ends[0];

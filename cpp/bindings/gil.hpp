@@ -16,17 +16,25 @@ namespace comptroller::bindings {
 // Stops the thread until the process ends.
 [[noreturn]] void stop_thread();
 
+// Stops the thread if it leaves the scope by unwinding. A destructor, because a catch clause would
+// terminate inside a handler of another exception.
+class StopUnwinding {
+ public:
+  StopUnwinding() = default;
+  ~StopUnwinding() {
+    if (!has_returned) stop_thread();
+  }
+  StopUnwinding(const StopUnwinding&) = delete;
+  StopUnwinding& operator=(const StopUnwinding&) = delete;
+
+  bool has_returned = false;
+};
+
 // Calls functions of Python's C API, which throw no exception. `call` must have no local object
 // with a destructor: if the thread stops, it does not return.
 template <class Call>
 auto in_python(const Call& call) {
-  // A destructor, because a catch clause would terminate inside a handler of another exception.
-  struct StopUnwinding {
-    bool has_returned = false;
-    ~StopUnwinding() {
-      if (!has_returned) stop_thread();
-    }
-  } guard;
+  StopUnwinding guard;
   if constexpr (std::is_void_v<decltype(call())>) {
     call();
     guard.has_returned = true;

@@ -42,6 +42,7 @@ PYBIND11_MODULE(_core_of_main, module, py::multiple_interpreters::not_supported(
 
 // Before Python 3.13 this is called in the sub-interpreter, where pybind11 would wait for ever with
 // Python 3.11.
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): Python's name
 extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
   if (is_main_interpreter()) return PyInit__core_of_main();
   PyErr_SetString(PyExc_ImportError, refusal);
