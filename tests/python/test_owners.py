@@ -114,7 +114,8 @@ def test_a_file_that_root_replaces_keeps_its_owner(store: Path) -> None:
 
 
 def test_the_user_of_a_store_reads_the_times_of_a_pull_of_root(store: Path) -> None:
-    with comptroller.open(":memory:") as source, comptroller.open(store) as target:
+    path = store.with_name("source.db")
+    with comptroller.open(path) as source, comptroller.open(store) as target:
         source.load("claims", [short_line("claims")])
         pulling.pull(source, target, "claims")
     status = Path(f"{store}.pulled").stat()
