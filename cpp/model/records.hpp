@@ -29,9 +29,9 @@ struct Control {
         Nullable);
   FIELD(Id, identity_id, "the identity it restricts");
   FIELD(std::optional<Label>, created_by,
-        "id of the client that created it, or a name of the operator such as `operator:desk`");
+        "id of the client that created it, or a name of the operator such as ``operator:desk``");
   FIELD(std::optional<Label>, deleted_by,
-        "id of the client that deleted it, or a name of the operator such as `operator:desk`");
+        "id of the client that deleted it, or a name of the operator such as ``operator:desk``");
   FIELD(std::optional<Note>, deletion_reason, "reason for the deletion in prose");
   FIELD(std::optional<OwnerId>, customer_id,
         "the customer it belongs to; shown to the operator only");

@@ -42,18 +42,11 @@ std::int64_t read_number(const unsigned char* bytes) {
   return static_cast<std::int64_t>(number);
 }
 
-// The key of the encryption; the secret itself is the key of the nonces.
-Secret encryption_key(const Secret& secret) {
-  Secret key{};
-  crypto_kdf_derive_from_key(key.data(), key.size(), 1, "cursors", secret.data());
-  return key;
-}
-
 // A hash of all that is encrypted and authenticated, so that a nonce is not used for two positions.
-Nonce nonce_of(const Secret& secret, std::string_view list, const Position& position) {
+Nonce nonce_of(const Secret& key, std::string_view list, const Position& position) {
   Nonce nonce{};
   crypto_generichash_state state;
-  crypto_generichash_init(&state, secret.data(), secret.size(), nonce.size());
+  crypto_generichash_init(&state, key.data(), key.size(), nonce.size());
   crypto_generichash_update(&state, position.data(), position.size());
   crypto_generichash_update(&state, bytes_of(list), list.size());
   crypto_generichash_final(&state, nonce.data(), nonce.size());
@@ -62,15 +55,19 @@ Nonce nonce_of(const Secret& secret, std::string_view list, const Position& posi
 
 }  // namespace
 
-std::string seal_cursor(const Secret& secret, std::string_view list,
+CursorKeys::CursorKeys(const Secret& secret) : nonces(secret), encryption{} {
+  crypto_kdf_derive_from_key(encryption.data(), encryption.size(), 1, "cursors", secret.data());
+}
+
+std::string seal_cursor(const CursorKeys& keys, std::string_view list,
                         const store::Position& position) {
   Position plain{};
   write_number(plain.data(), position.created_at);
   write_number(plain.data() + 8, position.key);
-  Cursor cursor{.nonce = nonce_of(secret, list, plain)};
+  Cursor cursor{.nonce = nonce_of(keys.nonces, list, plain)};
   crypto_aead_xchacha20poly1305_ietf_encrypt(cursor.box.data(), nullptr, plain.data(), plain.size(),
                                              bytes_of(list), list.size(), nullptr,
-                                             cursor.nonce.data(), encryption_key(secret).data());
+                                             cursor.nonce.data(), keys.encryption.data());
   std::string text(sodium_base64_ENCODED_LEN(sizeof cursor, base64_variant), '\0');
   sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(&cursor),
                     sizeof cursor, base64_variant);
@@ -78,7 +75,7 @@ std::string seal_cursor(const Secret& secret, std::string_view list,
   return text;
 }
 
-std::optional<store::Position> open_cursor(const Secret& secret, std::string_view list,
+std::optional<store::Position> open_cursor(const CursorKeys& keys, std::string_view list,
                                            std::string_view text) {
   if (text.empty()) return std::nullopt;
   Cursor cursor;
@@ -88,14 +85,13 @@ std::optional<store::Position> open_cursor(const Secret& secret, std::string_vie
                         text.size(), nullptr, &size, nullptr, base64_variant) == 0 &&
       size == sizeof cursor;
   Position plain{};
-  const bool is_authentic =
-      is_decoded &&
-      crypto_aead_xchacha20poly1305_ietf_decrypt(
-          plain.data(), nullptr, nullptr, cursor.box.data(), cursor.box.size(), bytes_of(list),
-          list.size(), cursor.nonce.data(), encryption_key(secret).data()) == 0;
+  const bool is_authentic = is_decoded && crypto_aead_xchacha20poly1305_ietf_decrypt(
+                                              plain.data(), nullptr, nullptr, cursor.box.data(),
+                                              cursor.box.size(), bytes_of(list), list.size(),
+                                              cursor.nonce.data(), keys.encryption.data()) == 0;
   const store::Position position{read_number(plain.data()), read_number(plain.data() + 8)};
   // The decoder accepts several texts for the same bytes, and the version is not encrypted.
-  if (!is_authentic || seal_cursor(secret, list, position) != text) {
+  if (!is_authentic || seal_cursor(keys, list, position) != text) {
     throw Error::field(Code::invalid_cursor, "page_cursor",
                        "is not a cursor of this list with these filters and this order; "
                        "send the request without a cursor");

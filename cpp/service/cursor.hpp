@@ -15,13 +15,21 @@ namespace comptroller::service {
 inline constexpr std::size_t secret_bytes = 32;
 using Secret = std::array<unsigned char, secret_bytes>;
 
+// The keys of a store's cursors, derived from its secret.
+struct CursorKeys {
+  explicit CursorKeys(const Secret& secret);
+
+  Secret nonces;
+  Secret encryption;
+};
+
 // `list` identifies the list: operation, customer, filters and order. Equal positions of a list
 // have equal cursors.
-std::string seal_cursor(const Secret& secret, std::string_view list,
+std::string seal_cursor(const CursorKeys& keys, std::string_view list,
                         const store::Position& position);
 // Returns the position of a cursor of the same list; nullopt for an empty cursor, which is the
 // first page. Throws invalid_cursor for a text that seal_cursor did not return for this list.
-std::optional<store::Position> open_cursor(const Secret& secret, std::string_view list,
+std::optional<store::Position> open_cursor(const CursorKeys& keys, std::string_view list,
                                            std::string_view text);
 
 }  // namespace comptroller::service

@@ -21,7 +21,7 @@ struct Context {
   db::Connection& connection;
   const Principal& principal;
   const Environment& environment;
-  Secret secret;
+  CursorKeys cursor_keys;
   BackgroundWork& background;
   std::string_view operation;
   Timestamp now;
@@ -92,7 +92,7 @@ std::string answer_page(Context& context, const Request& request, const AppendIt
   const std::int64_t limit = request.limit.value_or(PageLimit{}).value;
   store::PageQuery page{request.order.value_or(Order::descending), std::nullopt, limit};
   if (request.page_cursor) {
-    page.position = open_cursor(context.secret, list, request.page_cursor->value);
+    page.position = open_cursor(context.cursor_keys, list, request.page_cursor->value);
   }
   const store::Listing listing =
       listing_of(context.connection, request, shown_customer(context.principal, request),
@@ -103,7 +103,7 @@ std::string answer_page(Context& context, const Request& request, const AppendIt
   answer += '{';
   append(answer, rows);
   answer += ",\"next_page_cursor\":\"";
-  if (const auto& next = rows.next_page()) answer += seal_cursor(context.secret, list, *next);
+  if (const auto& next = rows.next_page()) answer += seal_cursor(context.cursor_keys, list, *next);
   answer += "\"}";
   return answer;
 }

@@ -107,7 +107,7 @@ PreparedCall prepare(Handler<Answer, Request> handler, const Operation& operatio
             Context context{connection,
                             caller,
                             service.environment(),
-                            service.secret(connection),
+                            service.cursor_keys(connection),
                             service.background(),
                             operation.name,
                             service.environment().now()};

@@ -128,13 +128,13 @@ Service::~Service() {
   database_.reset();  // ends queued writes, which use the other members
 }
 
-Secret Service::secret(db::Connection& connection) {
+CursorKeys Service::cursor_keys(db::Connection& connection) {
   const std::lock_guard guard(mutex_);
-  if (connection.content() != content_of_secret_) {
-    secret_ = read_secret(connection);
-    content_of_secret_ = connection.content();
+  if (connection.content() != content_of_cursor_keys_) {
+    cursor_keys_ = CursorKeys(read_secret(connection));
+    content_of_cursor_keys_ = connection.content();
   }
-  return secret_;
+  return cursor_keys_;
 }
 
 void Service::resume_background_work() noexcept {

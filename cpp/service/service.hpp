@@ -61,8 +61,8 @@ class Service {
 
   const std::unique_ptr<db::Database>& database() const { return database_; }
   const Environment& environment() const { return environment_; }
-  // Returns the secret that the store has in the connection's transaction.
-  Secret secret(db::Connection& connection);
+  // Returns the keys that the store has in the connection's transaction.
+  CursorKeys cursor_keys(db::Connection& connection);
   BackgroundWork& background() { return background_; }
   // Starts background work that a load or an earlier process left unfinished.
   void resume_background_work() noexcept;
@@ -72,8 +72,8 @@ class Service {
   std::unique_ptr<db::Database> database_;
   Environment environment_;
   std::mutex mutex_;  // guards the two members below
-  Secret secret_{};
-  std::optional<std::int64_t> content_of_secret_;  // see Connection::content
+  CursorKeys cursor_keys_{Secret{}};
+  std::optional<std::int64_t> content_of_cursor_keys_;  // see Connection::content
   pid_t process_;
   std::atomic<bool> is_closed_ = false;
   KeysInFlight keys_in_flight_;

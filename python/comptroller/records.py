@@ -84,9 +84,9 @@ class Control(Record, frozen=True, kw_only=True):
     identity_id: str
     """The identity it restricts."""
     created_by: str | None = None
-    """Id of the client that created it, or a name of the operator such as `operator:desk`."""
+    """Id of the client that created it, or a name of the operator such as ``operator:desk``."""
     deleted_by: str | None = None
-    """Id of the client that deleted it, or a name of the operator such as `operator:desk`."""
+    """Id of the client that deleted it, or a name of the operator such as ``operator:desk``."""
     deletion_reason: str | None = None
     """Reason for the deletion in prose."""
     customer_id: str | None = None

@@ -172,9 +172,11 @@ void SqliteConnection::begin_snapshot() {
   before_snapshot_ = LastCommit::of(handle());
   query("BEGIN").run();
   read_now();
+  is_in_snapshot_ = true;
 }
 
 void SqliteConnection::forget_snapshot() noexcept {
+  is_in_snapshot_ = false;
   before_snapshot_.reset();
   has_pages_ = false;
 }
@@ -264,7 +266,7 @@ std::optional<Query> SqliteConnection::rows_by_key(std::string_view table,
 // small.
 std::string_view SqliteConnection::index_hint(std::string_view table, std::string_view columns,
                                               std::string_view condition) {
-  const std::int64_t schema = read_number("PRAGMA schema_version");
+  const std::int64_t schema = is_in_snapshot_ ? content() : read_number("PRAGMA schema_version");
   if (std::exchange(schema_of_index_hints_, schema) != schema) index_hints_.clear();
   const auto found = std::ranges::find_if(index_hints_, [&](const IndexHint& each) {
     return each.columns == columns && each.table == table && each.condition == condition;

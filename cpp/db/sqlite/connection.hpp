@@ -144,6 +144,7 @@ class SqliteConnection final : public Connection {
   std::optional<FileState> state_;
   bool reads_pages_ = true;
   bool requires_store_ = false;
+  bool is_in_snapshot_ = false;
   std::optional<std::int64_t> content_;  // of which the symbols are cached
   // The last commit before the snapshot, until its pages are first read; nullopt if only SQL reads
   // them.

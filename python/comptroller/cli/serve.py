@@ -137,7 +137,7 @@ _MAX_WORKERS = 256
     "--backups",
     type=click.Path(file_okay=False),
     metavar="FOLDER",
-    help="Show the time of the newest backup (*.db) in this folder at /metrics.",
+    help="Show the time of the newest backup (file ending in .db) in this folder at /metrics.",
 )
 @click.option("--drop-deprecated", is_flag=True, help="Omit deprecated members from responses.")
 @click.option(

@@ -8,15 +8,16 @@
 namespace comptroller::service {
 namespace {
 
-Secret secret_of(unsigned char byte) {
+CursorKeys keys_of(unsigned char byte) {
   Secret secret{};
   secret.fill(byte);
-  return secret;
+  return CursorKeys(secret);
 }
 
-const Secret secret = secret_of(7);
+const CursorKeys keys = keys_of(7);
 
-std::string open_code(std::string_view list, std::string_view cursor, const Secret& with = secret) {
+std::string open_code(std::string_view list, std::string_view cursor,
+                      const CursorKeys& with = keys) {
   return refusal_of([&] { open_cursor(with, list, cursor); }).code;
 }
 
@@ -25,16 +26,16 @@ TEST_CASE("opening a sealed cursor returns its position") {
        {store::Position{0, 0}, store::Position{1'700'000'000'000'000, 42},
         store::Position{earliest_timestamp.microseconds, std::numeric_limits<std::int64_t>::max()},
         store::Position{latest_timestamp.microseconds, 1}}) {
-    const auto opened = open_cursor(secret, "list", seal_cursor(secret, "list", position));
+    const auto opened = open_cursor(keys, "list", seal_cursor(keys, "list", position));
     REQUIRE(opened.has_value());
     CHECK(opened->created_at == position.created_at);
     CHECK(opened->key == position.key);
   }
-  CHECK_FALSE(open_cursor(secret, "list", "").has_value());
+  CHECK_FALSE(open_cursor(keys, "list", "").has_value());
 }
 
 TEST_CASE("a cursor with any changed bit is invalid") {
-  const std::string cursor = seal_cursor(secret, "list", {1'700'000'000'000'000, 42});
+  const std::string cursor = seal_cursor(keys, "list", {1'700'000'000'000'000, 42});
   for (std::size_t bit = 0; bit < cursor.size() * 8; ++bit) {
     std::string changed = cursor;
     changed[bit / 8] =
@@ -57,9 +58,9 @@ std::string bytes_of(const std::string& cursor) {
 TEST_CASE("a cursor shows nothing of its position") {
   // The number of records between two cursors would count those of other customers.
   for (std::int64_t key = 1; key < 200; ++key) {
-    const std::string one = seal_cursor(secret, "list", {1'700'000'000'000'000, key});
-    const std::string next = seal_cursor(secret, "list", {1'700'000'000'000'000, key + 1});
-    CHECK(one == seal_cursor(secret, "list", {1'700'000'000'000'000, key}));
+    const std::string one = seal_cursor(keys, "list", {1'700'000'000'000'000, key});
+    const std::string next = seal_cursor(keys, "list", {1'700'000'000'000'000, key + 1});
+    CHECK(one == seal_cursor(keys, "list", {1'700'000'000'000'000, key}));
     CHECK(one.size() == next.size());
     const std::string first = bytes_of(one);
     const std::string second = bytes_of(next);
@@ -70,7 +71,7 @@ TEST_CASE("a cursor shows nothing of its position") {
 }
 
 TEST_CASE("a truncated, extended or forged cursor is invalid") {
-  const std::string cursor = seal_cursor(secret, "list", {1, 2});
+  const std::string cursor = seal_cursor(keys, "list", {1, 2});
   for (std::size_t length = 1; length < cursor.size(); ++length) {
     CHECK(open_code("list", cursor.substr(0, length)) == "invalid-cursor");
   }
@@ -83,10 +84,10 @@ TEST_CASE("a truncated, extended or forged cursor is invalid") {
 }
 
 TEST_CASE("a cursor belongs to its list and its store") {
-  const std::string cursor = seal_cursor(secret, "list", {1, 2});
+  const std::string cursor = seal_cursor(keys, "list", {1, 2});
   CHECK(open_code("list ", cursor) == "invalid-cursor");
   CHECK(open_code("", cursor) == "invalid-cursor");
-  CHECK(open_code("list", cursor, secret_of(8)) == "invalid-cursor");
+  CHECK(open_code("list", cursor, keys_of(8)) == "invalid-cursor");
 }
 
 struct Pages {
