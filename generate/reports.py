@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from comptroller.analysis.parameters import COMMON_PARAMETERS, Parameter
+from comptroller.analysis.parameters import Parameter
 from comptroller.analysis.registry import REPORTS, Definition
 from writing import docstring, module
 
@@ -17,12 +17,16 @@ from comptroller.analysis.parameters import Since
 from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from comptroller.analysis.running import Runner
+from comptroller.arguments import Texts
 """
 _MEANING = (
-    "All methods accept `since` (inclusive) and `until` (exclusive), which bound ``created_at``, "
-    "and `engine`: duckdb, spark, or an engine object. All engines return equal results. Reports "
-    "on an unchanged store share the tables that were read. Each table is a consistent snapshot; "
-    "the tables of one report may be read at slightly different times."
+    "All methods accept the filters `status`, `chain`, `asset`, `jurisdiction`, `group` and "
+    "`customer`, each one value or several; `since` (inclusive) and `until` (exclusive), which "
+    "bound ``created_at``; and `engine`: duckdb, spark, or an engine object. A filter selects "
+    "rows: what they are compared with, such as the times of a chain or the median of all groups, "
+    "stays that of all records. All engines return equal results. Reports on an unchanged store "
+    "share the tables that were read. Each table is a consistent snapshot; the tables of one "
+    "report may be read at slightly different times."
 )
 _ERRORS = (
     (
@@ -44,13 +48,13 @@ def reports_module() -> str:
 
 def _method(definition: Definition) -> str:
     takes = [f"{name}: {_type(each)}" for name, each in definition.takes.items()]
-    own = len(takes) - len(COMMON_PARAMETERS)
+    own = len(definition.own)
     parameters = ", ".join(["self", *takes[:own], "*", *takes[own:]])
-    bounds = _members(COMMON_PARAMETERS)
-    given = ", ".join([*_members(list(definition.takes)[:own]), "**bounds"])
+    common = _members(list(definition.takes)[own:])
+    given = ", ".join([*_members(definition.own), "**common"])
     return (
         f"    def {definition.name}({parameters}) -> Report:\n{_docstring(definition)}\n"
-        f"        bounds = {{{', '.join(bounds)}}}\n"
+        f"        common = {{{', '.join(common)}}}\n"
         f'        return self.run(REPORTS["{definition.name}"], {{{given}}})\n'
     )
 
@@ -80,6 +84,6 @@ def table() -> str:
     """Returns the reports as a Markdown table."""
     rows = []
     for definition in REPORTS.values():
-        names = ", ".join(name for name in definition.takes if name not in COMMON_PARAMETERS)
+        names = ", ".join(definition.own)
         rows.append(f"| `{definition.name}({names})` | {definition.question} |\n")
     return "| Report | Answers |\n|---|---|\n" + "".join(rows)

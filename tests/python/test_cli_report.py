@@ -54,7 +54,9 @@ def test_the_overview_in_json_is_exact(run: Run) -> None:
         }
     ]
     (amount,) = answer["amounts"]
-    assert (amount["asset"], amount["amount"]) == ("RPL", "1000001.500000000000000001")
+    assert (amount["asset"], amount["confirmed_amount"]) == ("RPL", "1.5")
+    assert amount["waiting_amount"] == "0.000000000000000001"
+    assert amount["failed_amount"] == "1000000"
     assert [row["p99_seconds"] for row in answer["times"]] == [96.5]
     assert answer["failures"] == [{"error_message": "out of gas", "failures": 1, "made_good": 0}]
     assert answer["findings"] == []
@@ -66,7 +68,7 @@ def test_the_overview_fits_eighty_columns(run: Run) -> None:
     ended = run("report")
     assert ended.code == 0
     assert max(len(line.rstrip()) for line in ended.out.splitlines()) <= 80
-    for expected in ("50.00 %", "1 min 36 s", "1,000,001.500000000000000001", "out of gas"):
+    for expected in ("50.00 %", "1 min 36 s", "0.000000000000000001", "1,000,000", "out of gas"):
         assert expected in ended.out
     assert "Nothing unusual was found." in ended.out
 

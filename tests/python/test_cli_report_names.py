@@ -74,7 +74,7 @@ def test_amounts_are_complete_in_the_terminal_and_in_json(run: Run) -> None:
     assert "12,345,678,901,234,567,890.000000000000000001" in drawn.out
     assert "4.500000000000000000" in drawn.out
     rows = run("report", "claims_summary", "--by", "chain,month", "--json").json["rows"]
-    assert [row["amount"] for row in rows] == [EXACT, "4.5"]
+    assert [row["confirmed_amount"] for row in rows] == [EXACT, "4.5"]
     assert rows[0]["month"] == "2026-01-01T00:00:00Z"
     assert sum(Decimal(row["claims"]) for row in rows) == 4
 

@@ -211,10 +211,10 @@ def test_counts_are_drawn_over_all_assets_and_amounts_by_asset(
     for by in (("status",), ("status", "day"), ("status", "asset"), ("chain",), ("day",)):
         expected = json.dumps(operator.reports.claims_summary(by).plot().to_dict())
         for asset in ("ETH", "RPL", "LDO"):
-            assert f"amount ({asset})" in expected
+            assert f"waiting amount ({asset})" in expected
     picture = operator.reports.claims_summary(("status",)).plot()
     assert [row["claims"] for row in data_of(picture, "claims")] == [4]
-    assert sorted(row["amount"] for row in data_of(picture, "amount")) == [10, 100, 1001]
+    assert sorted(row["waiting_amount"] for row in data_of(picture, "waiting_amount")) == [10, 100, 1001]
 
 
 @pytest.mark.parametrize("by", [("chain",), ("chain", "day")])
@@ -296,4 +296,4 @@ def test_lines_replace_a_stack_only_if_one_series_would_hide_others(
     assert not any("lines" in note for note in notes_of(alone))
     beside = operator.reports.claims_summary(by=["month", "claim_type", "asset"]).plot()
     (note,) = (note for note in notes_of(beside) if "lines" in note)
-    assert note == "amount (RPL): one has 100.0%, so lines instead of a stack."
+    assert note == "waiting amount (RPL): one has 100.0%, so lines instead of a stack."

@@ -48,7 +48,8 @@ def unlike(made: Made, last: int, band: float) -> list[tuple[Any, ...]]:
 
 
 def made(days: Made, **members: Any) -> list[dict[str, Any]]:
-    return [claim(created_at=at(days=n), amount=f"{amount:f}", **members) for n, amount in days]
+    given = {"onchain_status": "CONFIRMED", **members}
+    return [claim(created_at=at(days=n), amount=f"{amount:f}", **given) for n, amount in days]
 
 
 def both(svc: comptroller.Service, *given: Any, **named: Any) -> list[dict[str, Any]]:
@@ -146,7 +147,8 @@ def test_no_claims_or_one_claim_have_no_anomaly(operator: comptroller.Service) -
 
 def test_days_before_1970_and_at_the_limits_are_supported(operator: comptroller.Service) -> None:
     early = ["0001-01-01T00:00:00Z", "0001-01-02T00:00:00Z", "0001-01-02T23:59:59.999999Z"]
-    load(operator, "claims", *(claim(created_at=each, blockchain="INK") for each in early))
+    paid = {"onchain_status": "CONFIRMED", "blockchain": "INK"}
+    load(operator, "claims", *(claim(created_at=each, **paid) for each in early))
     (first, _) = both(operator)
     assert first["day"] == datetime(1, 1, 2, tzinfo=UTC)
     load(operator, "claims", claim(created_at="9999-12-31T23:59:59Z", blockchain="INK"))
@@ -178,7 +180,9 @@ def test_every_series_has_the_days_of_the_definition(
     rows.append((at(days=last), Decimal(1), "LATER"))
     schema = {"created_at": polars.Datetime("us", "UTC"), "amount": MONEY}
     claims = polars.DataFrame(rows, schema={**schema, "blockchain": polars.String}, orient="row")
-    claims = claims.with_columns(asset_type=polars.lit("ETH"))
+    claims = claims.with_columns(
+        asset_type=polars.lit("ETH"), onchain_status=polars.lit("CONFIRMED")
+    )
     expected = unlike([(day, Decimal(n).scaleb(-1)) for day, n in days], last, band)
     for measure in ("claims", "amount"):
         found = over(claims=claims).anomalies(band=band, measure=measure).to_dicts()
@@ -192,7 +196,8 @@ def test_a_sample_matches_plain_python(operator: comptroller.Service) -> None:
     series: dict[Any, list[tuple[int, Decimal]]] = defaultdict(list)
     for each in operator.claims.iter():
         days = (each.created_at - START) // timedelta(days=1)
-        series[each.blockchain, each.asset_type].append((days, each.amount))
+        amount = each.amount if each.onchain_status == "CONFIRMED" else Decimal(0)
+        series[each.blockchain, each.asset_type].append((days, amount))
     last = max(day for claims in series.values() for day, _ in claims)
     rows = both(operator, ("chain", "asset"), band=3)
     found = defaultdict(list)

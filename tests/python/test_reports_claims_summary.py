@@ -11,7 +11,12 @@ import pytest
 from lines import claim, group, load
 from reporting import MONEY, only, ran, total
 
+AMOUNTS = ("confirmed_amount", "waiting_amount", "failed_amount")
 GROUP = "01900000-0000-7000-8000-0000000000aa"
+
+
+def confirmed(**members: Any) -> dict[str, Any]:
+    return claim(**{"onchain_status": "CONFIRMED", **members})
 
 
 def day(text: str) -> datetime:
@@ -41,17 +46,17 @@ def claims(operator: comptroller.Service) -> comptroller.Service:
 def test_it_counts_sums_and_computes_shares(claims: comptroller.Service) -> None:
     rows = ran(claims, "claims_summary", ("chain",))
     assert list(rows[0]) == [
-        *("chain", "asset", "claims", "amount", "claims_share", "amount_share"),
-        *("confirmed", "failed", "success_rate"),
+        *("chain", "asset", "claims", "confirmed_amount", "waiting_amount", "failed_amount"),
+        *("claims_share", "amount_share", "confirmed", "failed", "success_rate"),
     ]
-    exact = Decimal("1.500000000000000001")
-    assert only(rows, "chain", "claims", "amount", "confirmed", "failed", "success_rate") == [
-        ("BASE", 1, Decimal(2), 1, 0, 1.0),
-        ("INK", 2, exact, 1, 1, 0.5),
-        (None, 1, Decimal(3), 0, 0, None),
+    exact, none = Decimal("0.000000000000000001"), Decimal(0)
+    assert only(rows, "chain", "claims", *AMOUNTS, "confirmed", "failed", "success_rate") == [
+        ("BASE", 1, Decimal(2), none, none, 1, 0, 1.0),
+        ("INK", 2, Decimal("1.5"), none, exact, 1, 1, 0.5),
+        (None, 1, none, Decimal(3), none, 0, 0, None),
     ]
     assert [row["claims_share"] for row in rows] == [0.25, 0.5, 0.25]
-    assert [row["amount_share"] for row in rows] == pytest.approx([2 / 6.5, 1.5 / 6.5, 3 / 6.5])
+    assert [row["amount_share"] for row in rows] == pytest.approx([2 / 3.5, 1.5 / 3.5, 0])
 
 
 @pytest.mark.parametrize(
@@ -78,7 +83,11 @@ def test_every_key_groups_the_claims(
     rows = ran(claims, "claims_summary", (by,))
     assert [row[by] for row in rows] == keys
     assert sum(row["claims"] for row in rows) == 4
-    assert total(rows, "amount") == Decimal("6.500000000000000001")
+    assert [total(rows, amount) for amount in AMOUNTS] == [
+        Decimal("3.5"),
+        Decimal(3),
+        Decimal("0.000000000000000001"),
+    ]
 
 
 def test_keys_combine_in_the_order_they_are_given(claims: comptroller.Service) -> None:
@@ -144,10 +153,10 @@ def test_amounts_of_different_assets_are_never_summed(operator: comptroller.Serv
     load(
         operator,
         "claims",
-        *(claim(amount=f"{n}", asset_type=each) for n, each in enumerate(assets)),
+        *(confirmed(amount=f"{n}", asset_type=each) for n, each in enumerate(assets)),
     )
     rows = ran(operator, "claims_summary", ())
-    assert only(rows, "asset", "claims", "amount", "claims_share", "amount_share") == [
+    assert only(rows, "asset", "claims", "confirmed_amount", "claims_share", "amount_share") == [
         ("ETH", 2, Decimal(2), 0.5, 1.0),
         ("RPL", 1, Decimal(1), 0.25, 1.0),
         (None, 1, Decimal(3), 0.25, 1.0),
@@ -161,14 +170,14 @@ def test_schedules_and_addresses_group_claims(operator: comptroller.Service) -> 
     load(
         operator,
         "claims",
-        claim(claim_schedule_id="daily", addresses=[one, two], amount="1"),
-        claim(claim_schedule_id="daily", addresses=[one], amount="2"),
-        claim(addresses=[], amount="4"),
+        confirmed(claim_schedule_id="daily", addresses=[one, two], amount="1"),
+        confirmed(claim_schedule_id="daily", addresses=[one], amount="2"),
+        confirmed(addresses=[], amount="4"),
     )
     rows = ran(operator, "claims_summary", "schedule")
     assert only(rows, "schedule", "claims") == [("daily", 2), (None, 1)]
     rows = ran(operator, "claims_summary", "address")  # a claim with two addresses counts for both
-    assert only(rows, "address", "claims", "amount") == [
+    assert only(rows, "address", "claims", "confirmed_amount") == [
         (one, 2, Decimal(3)),
         (two, 1, Decimal(1)),
         (None, 1, Decimal(4)),
@@ -179,13 +188,20 @@ def test_schedules_and_addresses_group_claims(operator: comptroller.Service) -> 
 def test_sums_are_those_of_decimal(operator: comptroller.Service) -> None:
     operator.load("claims", comptroller.sample("claims", rows=5_000, seed=3))
     rows = ran(operator, "claims_summary", ("asset", "week"))
-    sums: dict[tuple[object, object], Decimal] = {}
+    sums: dict[tuple[object, ...], Decimal] = {}
+    amounts = {"CONFIRMED": AMOUNTS[0], "FAILED": AMOUNTS[2]}
     with localcontext(prec=60):
         for each in operator.claims.iter():
             began = each.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
-            key = (each.asset_type, began.toordinal() - began.weekday())
+            amount = amounts.get(each.onchain_status, AMOUNTS[1])
+            key = (each.asset_type, began.toordinal() - began.weekday(), amount)
             sums[key] = sums.get(key, Decimal(0)) + each.amount
-    assert {(row["asset"], row["week"].toordinal()): row["amount"] for row in rows} == sums
+    found = {
+        (row["asset"], row["week"].toordinal(), amount): row[amount]
+        for row in rows
+        for amount in AMOUNTS
+    }
+    assert {key: amount for key, amount in found.items() if amount} == sums
 
 
 LARGEST = "99999999999999999999.999999999999999999"
@@ -193,11 +209,11 @@ LARGEST = "99999999999999999999.999999999999999999"
 
 @pytest.mark.parametrize("amounts", [(LARGEST, "0.000000000000000001"), (LARGEST, LARGEST)])
 def test_an_oversized_sum_is_null(operator: comptroller.Service, amounts: tuple[str, ...]) -> None:
-    large = (claim(id=str(n), amount=each, asset_type="ETH") for n, each in enumerate(amounts))
-    ours = claim(amount="2", blockchain="INK", asset_type="ETH")
-    load(operator, "claims", *large, ours, claim(amount="3", asset_type="LDO"))
+    large = (confirmed(id=str(n), amount=each, asset_type="ETH") for n, each in enumerate(amounts))
+    ours = confirmed(amount="2", blockchain="INK", asset_type="ETH")
+    load(operator, "claims", *large, ours, confirmed(amount="3", asset_type="LDO"))
     rows = ran(operator, "claims_summary", "chain")
-    assert only(rows, "chain", "asset", "claims", "amount", "amount_share") == [
+    assert only(rows, "chain", "asset", "claims", "confirmed_amount", "amount_share") == [
         ("INK", "ETH", 1, Decimal(2), None),
         (None, "ETH", 2, None, None),
         (None, "LDO", 1, Decimal(3), 1.0),
@@ -209,21 +225,21 @@ def test_an_oversized_sum_is_null(operator: comptroller.Service, amounts: tuple[
     load(
         operator,
         "claims",
-        claim(id="0", amount="0", asset_type="ETH", updated_at="2027-01-01T00:00:00Z"),
+        confirmed(id="0", amount="0", asset_type="ETH", updated_at="2027-01-01T00:00:00Z"),
     )
     assert "left empty" not in operator.reports.claims_summary("chain").over
 
 
 def test_shares_are_of_oversized_sums(operator: comptroller.Service) -> None:
     days = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z", "2026-01-03T00:00:00Z")
-    load(operator, "claims", *(claim(amount=LARGEST, created_at=each) for each in days))
+    load(operator, "claims", *(confirmed(amount=LARGEST, created_at=each) for each in days))
     rows = ran(operator, "claims_summary", "day")
-    assert [row["amount"] for row in rows] == [Decimal(LARGEST)] * 3
+    assert [row["confirmed_amount"] for row in rows] == [Decimal(LARGEST)] * 3
     assert [row["amount_share"] for row in rows] == pytest.approx([1 / 3] * 3)
 
 
 def test_money_is_never_a_float(claims: comptroller.Service) -> None:
-    assert claims.reports.claims_summary().to_polars().schema["amount"] == MONEY
+    assert claims.reports.claims_summary().to_polars().schema["confirmed_amount"] == MONEY
 
 
 @pytest.mark.parametrize(
@@ -260,7 +276,7 @@ def test_many_assets_and_jurisdictions_keep_their_names_and_order(
         *(group(id=id, jurisdiction=name) for id, name in zip(groups, names, strict=True)),
     )
     claims = (
-        claim(id=str(n), payout_group_id=id, asset_type=name, amount=str(n))
+        confirmed(id=str(n), payout_group_id=id, asset_type=name, amount=str(n))
         for n, (id, name) in enumerate(zip(groups, names, strict=True))
     )
     load(operator, "claims", *claims)
@@ -269,4 +285,5 @@ def test_many_assets_and_jurisdictions_keep_their_names_and_order(
         *((name, name) for name in sorted(names[:-1])),
         (None, None),
     ]
-    assert [row["amount"] for row in rows] == [Decimal(names.index(row["asset"])) for row in rows]
+    amounts = [row["confirmed_amount"] for row in rows]
+    assert amounts == [Decimal(names.index(row["asset"])) for row in rows]

@@ -15,8 +15,8 @@ import pytest
 from lines import at, claim, load
 from reporting import MONEY, only, ran
 
-COLUMNS = ("month", "age_months", "groups", "amount")
-ALL = ("month", "age_months", "asset", "groups", "amount")
+COLUMNS = ("month", "age_months", "groups", "confirmed_amount")
+ALL = ("month", "age_months", "asset", "groups", "confirmed_amount")
 LARGEST = "99999999999999999999.999999999999999999"
 OLD, YOUNG, LATE = (str(uuid4()) for _ in range(3))
 
@@ -26,7 +26,8 @@ def month(year: int, number: int) -> datetime:
 
 
 def of(group: str, created_at: str, amount: str = "1", **members: Any) -> dict[str, Any]:
-    return claim(payout_group_id=group, created_at=created_at, amount=amount, **members)
+    given = {"payout_group_id": group, "created_at": created_at, "amount": amount}
+    return claim(**{**given, "onchain_status": "CONFIRMED", **members})
 
 
 @pytest.fixture
@@ -48,10 +49,10 @@ def claims(operator: comptroller.Service) -> comptroller.Service:
 
 def test_the_age_of_a_group_counts_from_its_first_claim(claims: comptroller.Service) -> None:
     rows = ran(claims, "cohort")
-    assert list(rows[0]) == list(ALL)
+    assert list(rows[0]) == [*ALL, "waiting_amount", "failed_amount"]
     assert only(rows, *COLUMNS) == [
         (month(2025, 11), 0, 2, Decimal("6.000000000000000001")),
-        (month(2025, 11), 3, 1, Decimal(3)),  # no group claimed in the months between
+        (month(2025, 11), 3, 1, Decimal(0)),  # no group claimed in the months between
         (month(2025, 12), 0, 1, Decimal(5)),
         (month(2025, 12), 1, 1, Decimal(13)),
     ]
@@ -131,9 +132,9 @@ def test_an_oversized_sum_is_null(operator: comptroller.Service) -> None:
     )
     assert len(operator.reports.cohort()) == 2
     load(operator, "claims", of(YOUNG, "2026-01-02T00:00:00Z", "0.000000000000000001"))
-    assert only(ran(operator, "cohort"), "groups", "amount") == [(2, None), (1, Decimal(LARGEST))]
+    assert only(ran(operator, "cohort"), *COLUMNS[2:]) == [(2, None), (1, Decimal(LARGEST))]
     load(operator, "claims", of(OLD, "2026-01-03T00:00:00Z", "0.000000000000000001"))
-    assert only(ran(operator, "cohort"), "groups", "amount") == [(2, None), (1, Decimal(LARGEST))]
+    assert only(ran(operator, "cohort"), *COLUMNS[2:]) == [(2, None), (1, Decimal(LARGEST))]
 
 
 def test_columns_have_their_types(operator: comptroller.Service) -> None:
@@ -142,5 +143,7 @@ def test_columns_have_their_types(operator: comptroller.Service) -> None:
         "age_months": polars.Int64,
         "asset": polars.String,
         "groups": polars.Int64,
-        "amount": MONEY,
+        "confirmed_amount": MONEY,
+        "waiting_amount": MONEY,
+        "failed_amount": MONEY,
     }

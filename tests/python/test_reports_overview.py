@@ -59,7 +59,7 @@ def test_usual_records_give_no_findings(store: comptroller.Service) -> None:
         }
     ]
     (amount,) = answer["amounts"]
-    assert (amount["asset"], amount["amount"]) == ("ETH", Decimal(60))
+    assert (amount["asset"], amount["confirmed_amount"]) == ("ETH", Decimal(60))
     assert [row["p99_seconds"] for row in answer["times"]] == [60.0]
     assert answer["failures"] == []
 

@@ -24,6 +24,7 @@ from comptroller.analysis.engines.spark import Spark
 from comptroller.analysis.reports import Reports
 from comptroller.cli import main
 
+LARGEST = "99999999999999999999.999999999999999999"
 pytestmark = [*MARKS, pytest.mark.usefixtures("spark")]
 
 
@@ -118,5 +119,7 @@ def test_services_on_spark_have_separate_views(
 def test_a_session_without_ansi_is_configured(spark: Any, tmp_path: Path) -> None:
     spark.conf.set("spark.sql.ansi.enabled", "false")
     with comptroller.open(tmp_path / "store.db") as svc:
-        load(svc, "claims", claim(amount="99999999999999999999.999999999999999999"), claim())
-        assert [row["amount"] for row in svc.reports.cohort(engine="spark").to_dicts()] == [None]
+        load(svc, "claims", *(claim(amount=each) for each in (LARGEST, "1.5")))
+        assert [row["waiting_amount"] for row in svc.reports.cohort(engine="spark").to_dicts()] == [
+            None
+        ]

@@ -185,7 +185,9 @@ def _ctes(query: exp.Query, absent: frozenset[str], known: set[str]) -> Iterator
                 shared = _bound(f"tables/{name}", absent)
                 yield from _ctes(shared, absent, known)
                 cte = exp.CTE(this=shared, alias=exp.TableAlias(this=exp.to_identifier(name)))
-                if any(each.db for each in shared.find_all(exp.Table)):
+                if any(
+                    each.db or each.name == "every_claim" for each in shared.find_all(exp.Table)
+                ):
                     cte.set("materialized", False)  # reading a table again is cheaper than a copy
                 yield cte
         if isinstance(part, exp.CTE):

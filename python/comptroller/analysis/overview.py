@@ -32,8 +32,9 @@ class Finding(NamedTuple):
         """The command that shows the details."""
         arguments = ["comptroller", "report", self.report.replace("_", "-")]
         for name, value in self.given.items():
-            shown = f"{value:%Y-%m-%dT%H:%M:%S.%fZ}" if isinstance(value, datetime) else str(value)
-            arguments += [f"--{name.replace('_', '-')}", shown]
+            for each in value if isinstance(value, (list, tuple, set, frozenset)) else [value]:
+                shown = f"{each:%Y-%m-%dT%H:%M:%S.%fZ}" if isinstance(each, datetime) else str(each)
+                arguments += [f"--{name.replace('_', '-')}", shown]
         return shlex.join(arguments)
 
 
@@ -63,9 +64,9 @@ class Overview:
         return "\n".join([f"<Overview, {len(findings)} findings>", *findings, *refused])
 
 
-def overview(reports: Sequence[Report | Error], bounds: Mapping[str, Any]) -> Overview:
+def overview(reports: Sequence[Report | Error], common: Mapping[str, Any]) -> Overview:
     """Returns the overview of the reports of PARTS; an Error becomes an entry of `left_out`."""
-    bounded = {name: value for name, value in bounds.items() if value is not None}
+    shown = {name: each for name, each in common.items() if each is not None and name != "engine"}
     tables, findings, left_out = {}, [], {}
     for part, report in zip(PARTS, reports, strict=True):
         name = part.definition.name
@@ -79,7 +80,7 @@ def overview(reports: Sequence[Report | Error], bounds: Mapping[str, Any]) -> Ov
             tables[part.title] = part.show(frame) if part.show else frame
         found = part.find(frame) if part.find and len(frame) else ()
         for text, more in found:
-            findings.append(Finding(text, name, {**bounded, **part.given, **more}))
+            findings.append(Finding(text, name, {**shown, **part.given, **more}))
     return Overview(tables, findings, left_out)
 
 
@@ -99,7 +100,8 @@ def _claims(statuses: pl.DataFrame) -> pl.DataFrame:
 
 
 def _amounts(assets: pl.DataFrame) -> pl.DataFrame:
-    return assets.select("asset", "claims", "amount", "confirmed", "failed", "success_rate")
+    amounts = ("confirmed_amount", "waiting_amount", "failed_amount")
+    return assets.select("asset", *amounts)
 
 
 def _failures(failures: pl.DataFrame) -> pl.DataFrame:

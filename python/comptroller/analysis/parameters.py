@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from comptroller import arguments
 from comptroller._core import microseconds
 from comptroller.errors import Error, invalid, make, shorten
+from comptroller.values import ClaimStatus
 
 #: A time: RFC 3339 text, an aware datetime; or a date, also as text, which means midnight UTC.
 Since: TypeAlias = str | datetime | date | None
@@ -20,12 +21,14 @@ _EPOCH = datetime(1970, 1, 1)
 _MONTH = re.compile(r"(?!0000)([0-9]{4})-(0[1-9]|1[0-2])")
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _DECIMALS = 6
+CLAIM_STATUSES: tuple[str, ...] = get_args(ClaimStatus)
 
 
 class Parameter(NamedTuple):
     """A parameter of a report.
 
-    `kind` is a key of PARAMETER_TYPES; ``choice``, ``engine`` and ``keys`` have `choices`.
+    `kind` is a key of PARAMETER_TYPES; ``choice``, ``engine``, ``keys`` and ``statuses`` have
+    `choices`.
     """
 
     kind: str
@@ -42,7 +45,7 @@ class Parameter(NamedTuple):
     @property
     def description(self) -> str:
         """The meaning, and the values of a choice."""
-        choices = f": {' or '.join(self.choices)}" if self.kind == "choice" else ""
+        choices = f": {' or '.join(self.choices)}" if self.kind in ("choice", "statuses") else ""
         return self.meaning + choices
 
 
@@ -66,7 +69,10 @@ def values(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dic
         read = PARAMETER_TYPES[each.kind].read
         choices = [each.choices] if each.choices else []
         is_omitted = given[name] is None and each.default is None and not each.is_required
-        bound[name] = None if is_omitted else read(name, given[name], *choices)
+        argument = given[name]
+        if each.is_required and each.kind == "group":
+            argument = arguments.text(name, argument)  # exactly one
+        bound[name] = None if is_omitted else read(name, argument, *choices)
     since, until = bound["since"], bound["until"]
     if since is not None and until is not None and until < since:
         raise invalid("until", f"must not be before since, which is {given['since']}")
@@ -126,11 +132,20 @@ def _count(name: str, given: object) -> int:
     return given
 
 
-def _group(name: str, given: object) -> str:
-    named = arguments.text(name, given).lower()  # group ids are stored in lower case
-    if not _UUID.fullmatch(named):
-        raise unknown(name, named)
-    return named
+def _texts(name: str, given: object) -> list[str]:
+    return arguments.texts(name, given)
+
+
+def _statuses(name: str, given: Any, allowed: Sequence[str]) -> list[str]:
+    return list(arguments.choices(name, arguments.texts(name, given), allowed))
+
+
+def _groups(name: str, given: object) -> list[str]:
+    groups = arguments.texts(name, given)
+    for group in groups:
+        if not _UUID.fullmatch(group.lower()):
+            raise unknown(name, group)
+    return [group.lower() for group in groups]  # group ids are stored in lower case
 
 
 def _id(name: str, given: object) -> str:
@@ -144,15 +159,29 @@ PARAMETER_TYPES = {
     "number": ParameterType("float", "DOUBLE", _number),
     "share": ParameterType("float", "DECIMAL(7, 6)", _share),
     "count": ParameterType("int", "BIGINT", _count),
-    "group": ParameterType("str", read=_group),
+    "texts": ParameterType("Texts | None", "VARCHAR[]", _texts),
+    "statuses": ParameterType("Texts | None", "VARCHAR[]", _statuses),
+    "group": ParameterType("Texts | None", "VARCHAR[]", _groups),
     "id": ParameterType("str", read=_id),
     "choice": ParameterType("str", read=arguments.choice),
     "keys": ParameterType("Sequence[str]", read=arguments.choices),
     "engine": ParameterType("str | Engine | None"),
 }
 ENGINES = ("duckdb", "spark")
+#: The parameters of every report that select records by their values.
+FILTERS = {
+    "status": Parameter("statuses", "only claims of these statuses", choices=CLAIM_STATUSES),
+    "chain": Parameter("texts", "only records of these chains"),
+    "asset": Parameter("texts", "only records of these assets"),
+    "jurisdiction": Parameter("texts", "only records of payout groups of these jurisdictions"),
+    "group": Parameter("group", "only records of these payout groups"),
+    "customer": Parameter("texts", "only records of these customers"),
+}
+#: The parameters whose omission selects all records.
+UNBOUNDED = (*FILTERS, "since", "until")
 #: The parameters of every report.
 COMMON_PARAMETERS = {
+    **FILTERS,
     "since": Parameter("time", "only records created at this time or later"),
     "until": Parameter("time", "only records created before this time"),
     "engine": Parameter(

@@ -83,7 +83,7 @@ class Definition(NamedTuple):
         question: the question that the report answers.
         empty: the message for a result without rows.
         formula: how the values are computed.
-        parameters: the parameters of this report only.
+        parameters: the parameters of this report only, or with a meaning of its own.
         columns: the columns of the result besides the keys of `by`.
         by: the default keys to group by; None for a report with fixed keys.
         among: the keys that `by` may name.
@@ -110,12 +110,20 @@ class Definition(NamedTuple):
     is_lenient: bool = False
 
     @property
-    def takes(self) -> Mapping[str, Parameter]:
-        """All parameters, including `by`, and the bounds and the engine of every report."""
+    def own(self) -> Mapping[str, Parameter]:
+        """The parameters of this report before those of every report, including `by`."""
         meaning = f"the keys to group by, from {', '.join(self.among)}"
         by = Parameter("keys", meaning, self.by, self.among)
-        own = self.parameters if self.by is None else {"by": by, **self.parameters}
-        return {**own, **COMMON_PARAMETERS}
+        given = self.parameters.items()
+        own = {
+            name: each for name, each in given if each.is_required or name not in COMMON_PARAMETERS
+        }
+        return own if self.by is None else {"by": by, **own}
+
+    @property
+    def takes(self) -> Mapping[str, Parameter]:
+        """All parameters: its own, then the filters, the bounds and the engine of every report."""
+        return {**self.own, **COMMON_PARAMETERS, **self.parameters}
 
     @property
     def has_amounts(self) -> bool:

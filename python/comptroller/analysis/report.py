@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from comptroller.analysis.formatting import report_section
+from comptroller.analysis.parameters import FILTERS
 from comptroller.analysis.registry import Definition, period_of
 from comptroller.bulk.streams import ArrowRows
 from comptroller.display.html import SHOWN_ROWS, html
@@ -58,7 +59,7 @@ class Report(ArrowRows):
         parts = [f"by {', '.join(self.keys)}"] if self.keys else []
         parts += [f"in {asset}" for asset in self._folded() if asset is not None]
         parts += [
-            f"{word} {given}"
+            f"{word} {' or '.join(map(str, given)) if isinstance(given, tuple) else given}"
             for name, word in _WORDS.items()
             if (given := self.given.get(name)) is not None
         ]
@@ -151,6 +152,7 @@ def _require_drawing(purpose: str) -> None:
 
 
 #: The arguments that `over` shows, and the word before each.
-_WORDS = {"id": "of", "group": "group", "month": "in", "since": "from", "until": "before"}
+_WORDS = {"id": "of", "month": "in", **dict(zip(FILTERS, FILTERS, strict=True))}
+_WORDS |= {"since": "from", "until": "before"}
 _WORDS |= {"as_of": "as of", "percentile": "percentile", "tolerance": "tolerance"}
 _WORDS |= {"band": "band", "measure": "measure", "least": "at least"}

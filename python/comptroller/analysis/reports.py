@@ -11,15 +11,19 @@ from comptroller.analysis.parameters import Since
 from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from comptroller.analysis.running import Runner
+from comptroller.arguments import Texts
 
 
 class Reports(Runner):
     """Reports on the records of a service. A method runs a report and returns its result.
 
-    All methods accept `since` (inclusive) and `until` (exclusive), which bound ``created_at``, and
-    `engine`: duckdb, spark, or an engine object. All engines return equal results. Reports on an
-    unchanged store share the tables that were read. Each table is a consistent snapshot; the tables
-    of one report may be read at slightly different times.
+    All methods accept the filters `status`, `chain`, `asset`, `jurisdiction`, `group` and
+    `customer`, each one value or several; `since` (inclusive) and `until` (exclusive), which bound
+    ``created_at``; and `engine`: duckdb, spark, or an engine object. A filter selects rows: what
+    they are compared with, such as the times of a chain or the median of all groups, stays that of
+    all records. All engines return equal results. Reports on an unchanged store share the tables
+    that were read. Each table is a consistent snapshot; the tables of one report may be read at
+    slightly different times.
 
     Raises:
         InvalidRequest: a key or the engine is unknown, a value is invalid, or `until` is before
@@ -31,19 +35,33 @@ class Reports(Runner):
         self,
         by: Sequence[str] = ("chain", "day"),
         *,
+        status: Texts | None = None,
+        chain: Texts | None = None,
+        asset: Texts | None = None,
+        jurisdiction: Texts | None = None,
+        group: Texts | None = None,
+        customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
         engine: str | Engine | None = None,
     ) -> Report:
         """How many claims are there, what do they amount to, and how many succeeded?
 
-        success_rate = confirmed / (confirmed + failed). claims_share is the share of all claims,
-        amount_share the share of the asset's sum. By address, a claim counts once for each of its
-        addresses, also in the totals of the shares.
+        Only confirmed_amount was paid. waiting_amount may still be confirmed; failed_amount was
+        never paid, and a later claim may contain it again. success_rate = confirmed / (confirmed +
+        failed). claims_share is the share of all selected claims, amount_share the share of the
+        asset's confirmed amount. By address, a claim counts once for each of its addresses, also in
+        the totals of the shares.
 
         Args:
             by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
                 customer, schedule, claim_type, hour, day, week, month.
+            status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
+            chain: only records of these chains.
+            asset: only records of these assets.
+            jurisdiction: only records of payout groups of these jurisdictions.
+            group: only records of these payout groups.
+            customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
@@ -51,21 +69,41 @@ class Reports(Runner):
         Columns:
             keys: the keys of `by`, asset; a period is its start in UTC.
             claims: the number of claims (count).
-            amount: the exact sum of their amounts (amount).
+            confirmed_amount: the exact sum of the amounts of CONFIRMED claims (amount).
+            waiting_amount: the exact sum of the amounts of PENDING and SUBMITTED claims
+                (amount).
+            failed_amount: the exact sum of the amounts of FAILED claims (amount).
             claims_share: the share of all claims (share).
-            amount_share: the share of the asset's sum; null if 0 or unknown (share).
+            amount_share: the share of the asset's confirmed amount; null if that is 0 or
+                unknown (share).
             confirmed: the number of CONFIRMED claims (count).
             failed: the number of FAILED claims (count).
             success_rate: confirmed / (confirmed + failed); null if both are 0 (share).
         """
-        bounds = {"since": since, "until": until, "engine": engine}
-        return self.run(REPORTS["claims_summary"], {"by": by, **bounds})
+        common = {
+            "status": status,
+            "chain": chain,
+            "asset": asset,
+            "jurisdiction": jurisdiction,
+            "group": group,
+            "customer": customer,
+            "since": since,
+            "until": until,
+            "engine": engine,
+        }
+        return self.run(REPORTS["claims_summary"], {"by": by, **common})
 
     def confirmation_times(
         self,
         by: Sequence[str] = ("chain",),
         as_of: Since = None,
         *,
+        status: Texts | None = None,
+        chain: Texts | None = None,
+        asset: Texts | None = None,
+        jurisdiction: Texts | None = None,
+        group: Texts | None = None,
+        customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
         engine: str | Engine | None = None,
@@ -74,12 +112,19 @@ class Reports(Runner):
 
         Kaplan-Meier: percentile p is the smallest t with S(t) <= 1 - p + 1e-12. Claims that are
         still SUBMITTED wait until as_of, by default the newest updated_at. A claim confirmed after
-        as_of counts as confirmed. Without waiting claims, a percentile is the nearest rank.
+        as_of counts as confirmed. Without waiting claims, a percentile is the nearest rank. The
+        filter status selects among SUBMITTED and CONFIRMED.
 
         Args:
             by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
                 customer, schedule, claim_type, hour, day, week, month.
             as_of: the end of the waiting times; if None, the newest updated_at.
+            status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
+            chain: only records of these chains.
+            asset: only records of these assets.
+            jurisdiction: only records of payout groups of these jurisdictions.
+            group: only records of these payout groups.
+            customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
@@ -92,14 +137,30 @@ class Reports(Runner):
             p90_seconds: the 90th percentile; null if never reached (seconds).
             p99_seconds: the 99th percentile; null if never reached (seconds).
         """
-        bounds = {"since": since, "until": until, "engine": engine}
-        return self.run(REPORTS["confirmation_times"], {"by": by, "as_of": as_of, **bounds})
+        common = {
+            "status": status,
+            "chain": chain,
+            "asset": asset,
+            "jurisdiction": jurisdiction,
+            "group": group,
+            "customer": customer,
+            "since": since,
+            "until": until,
+            "engine": engine,
+        }
+        return self.run(REPORTS["confirmation_times"], {"by": by, "as_of": as_of, **common})
 
     def stuck_claims(
         self,
         as_of: Since = None,
         percentile: float = 0.99,
         *,
+        status: Texts | None = None,
+        chain: Texts | None = None,
+        asset: Texts | None = None,
+        jurisdiction: Texts | None = None,
+        group: Texts | None = None,
+        customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
         engine: str | Engine | None = None,
@@ -108,11 +169,18 @@ class Reports(Runner):
 
         age = as_of - submitted_at; for a claim that is PENDING or has no submitted_at, as_of -
         created_at. threshold = the percentile, by nearest rank, of confirmed_at - submitted_at of
-        the chain's CONFIRMED claims. By default, as_of is the newest updated_at.
+        the chain's CONFIRMED claims, whatever the filters. By default, as_of is the newest
+        updated_at. The filter status selects among PENDING and SUBMITTED.
 
         Args:
             as_of: the end of the waiting times; if None, the newest updated_at.
             percentile: the percentile of its chain's confirmed times; above 0, at most 1.
+            status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
+            chain: only records of these chains.
+            asset: only records of these assets.
+            jurisdiction: only records of payout groups of these jurisdictions.
+            group: only records of these payout groups.
+            customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
@@ -127,15 +195,31 @@ class Reports(Runner):
             age_seconds: its waiting time (seconds).
             threshold_seconds: the threshold of its chain (seconds).
         """
-        bounds = {"since": since, "until": until, "engine": engine}
+        common = {
+            "status": status,
+            "chain": chain,
+            "asset": asset,
+            "jurisdiction": jurisdiction,
+            "group": group,
+            "customer": customer,
+            "since": since,
+            "until": until,
+            "engine": engine,
+        }
         return self.run(
-            REPORTS["stuck_claims"], {"as_of": as_of, "percentile": percentile, **bounds}
+            REPORTS["stuck_claims"], {"as_of": as_of, "percentile": percentile, **common}
         )
 
     def failures(
         self,
         by: Sequence[str] = ("chain",),
         *,
+        status: Texts | None = None,
+        chain: Texts | None = None,
+        asset: Texts | None = None,
+        jurisdiction: Texts | None = None,
+        group: Texts | None = None,
+        customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
         engine: str | Engine | None = None,
@@ -143,11 +227,18 @@ class Reports(Runner):
         """Why did claims fail, and how many failures did a later claim make good?
 
         FAILED claims by their message. A failure was made good if a claim of the same group that
-        was created later is CONFIRMED.
+        was created later is CONFIRMED, whatever the filters. The filter status selects FAILED or
+        nothing.
 
         Args:
             by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
                 customer, schedule, claim_type, hour, day, week, month.
+            status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
+            chain: only records of these chains.
+            asset: only records of these assets.
+            jurisdiction: only records of payout groups of these jurisdictions.
+            group: only records of these payout groups.
+            customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
@@ -163,13 +254,29 @@ class Reports(Runner):
             first_at: when the first failure was created (time).
             last_at: when the last failure was created (time).
         """
-        bounds = {"since": since, "until": until, "engine": engine}
-        return self.run(REPORTS["failures"], {"by": by, **bounds})
+        common = {
+            "status": status,
+            "chain": chain,
+            "asset": asset,
+            "jurisdiction": jurisdiction,
+            "group": group,
+            "customer": customer,
+            "since": since,
+            "until": until,
+            "engine": engine,
+        }
+        return self.run(REPORTS["failures"], {"by": by, **common})
 
     def failing_schedules(
         self,
         least: int = 3,
         *,
+        status: Texts | None = None,
+        chain: Texts | None = None,
+        asset: Texts | None = None,
+        jurisdiction: Texts | None = None,
+        group: Texts | None = None,
+        customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
         engine: str | Engine | None = None,
@@ -177,10 +284,17 @@ class Reports(Runner):
         """On which schedules have claims failed since the last confirmed claim?
 
         The FAILED claims of a schedule that were created after its last CONFIRMED claim. A schedule
-        is listed if it has at least `least` of them.
+        is listed if it has at least `least` of them. Filters select failures; the last CONFIRMED
+        claim is that of all claims of the schedule. The filter status selects FAILED or nothing.
 
         Args:
             least: the minimum number of failures of a schedule.
+            status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
+            chain: only records of these chains.
+            asset: only records of these assets.
+            jurisdiction: only records of payout groups of these jurisdictions.
+            group: only records of these payout groups.
+            customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
@@ -194,13 +308,29 @@ class Reports(Runner):
             last_at: when the last failure was created (time).
             confirmed_at: when the last CONFIRMED claim was created; null if none (time).
         """
-        bounds = {"since": since, "until": until, "engine": engine}
-        return self.run(REPORTS["failing_schedules"], {"least": least, **bounds})
+        common = {
+            "status": status,
+            "chain": chain,
+            "asset": asset,
+            "jurisdiction": jurisdiction,
+            "group": group,
+            "customer": customer,
+            "since": since,
+            "until": until,
+            "engine": engine,
+        }
+        return self.run(REPORTS["failing_schedules"], {"least": least, **common})
 
     def restrictions(
         self,
         by: Sequence[str] = ("month",),
         *,
+        status: Texts | None = None,
+        chain: Texts | None = None,
+        asset: Texts | None = None,
+        jurisdiction: Texts | None = None,
+        group: Texts | None = None,
+        customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
         engine: str | Engine | None = None,
@@ -210,10 +340,18 @@ class Reports(Runner):
         active = all created - all lifted until the end of the period. median_days is the
         Kaplan-Meier median of the controls created in the period; active controls last until the
         newest time of all controls. Controls created outside since and until are excluded, from
-        active too. A control lifted before it was created counts as lifted when it was created.
+        active too. A control lifted before it was created counts as lifted when it was created. A
+        control has neither status nor chain, asset, jurisdiction or payout group, so these filters
+        select none.
 
         Args:
             by: the keys to group by, from customer, hour, day, week, month.
+            status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
+            chain: only records of these chains.
+            asset: only records of these assets.
+            jurisdiction: only records of payout groups of these jurisdictions.
+            group: only records of these payout groups.
+            customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
@@ -226,14 +364,29 @@ class Reports(Runner):
             median_days: the median duration of controls created in it; null if never reached
                 (days).
         """
-        bounds = {"since": since, "until": until, "engine": engine}
-        return self.run(REPORTS["restrictions"], {"by": by, **bounds})
+        common = {
+            "status": status,
+            "chain": chain,
+            "asset": asset,
+            "jurisdiction": jurisdiction,
+            "group": group,
+            "customer": customer,
+            "since": since,
+            "until": until,
+            "engine": engine,
+        }
+        return self.run(REPORTS["restrictions"], {"by": by, **common})
 
     def group_statement(
         self,
         group: str,
         month: str,
         *,
+        status: Texts | None = None,
+        chain: Texts | None = None,
+        asset: Texts | None = None,
+        jurisdiction: Texts | None = None,
+        customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
         engine: str | Engine | None = None,
@@ -242,12 +395,17 @@ class Reports(Runner):
 
         opening_holdings is the sum of the newest snapshots of the group's addresses before the day,
         closing_holdings before the next day. Claims are CONFIRMED claims by confirmed_at. The last
-        row, without a day, covers the whole month. since and until leave out claims created outside
-        them, but no holdings.
+        row, without a day, covers the whole month. since, until and the filters leave out claims,
+        but no holdings; the filter asset leaves out the rows of other assets, too.
 
         Args:
             group: the payout group.
             month: a month such as 2026-05.
+            status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
+            chain: only records of these chains.
+            asset: only records of these assets.
+            jurisdiction: only records of payout groups of these jurisdictions.
+            customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
@@ -262,14 +420,29 @@ class Reports(Runner):
             last_claim: the last of these claims; the greatest id of several (text).
             last_claim_at: when it was confirmed (time).
         """
-        bounds = {"since": since, "until": until, "engine": engine}
-        return self.run(REPORTS["group_statement"], {"group": group, "month": month, **bounds})
+        common = {
+            "status": status,
+            "chain": chain,
+            "asset": asset,
+            "jurisdiction": jurisdiction,
+            "customer": customer,
+            "since": since,
+            "until": until,
+            "engine": engine,
+        }
+        return self.run(REPORTS["group_statement"], {"group": group, "month": month, **common})
 
     def reconciliation(
         self,
         month: str | None = None,
         tolerance: float = 0.05,
         *,
+        status: Texts | None = None,
+        chain: Texts | None = None,
+        asset: Texts | None = None,
+        jurisdiction: Texts | None = None,
+        group: Texts | None = None,
+        customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
         engine: str | Engine | None = None,
@@ -279,11 +452,19 @@ class Reports(Runner):
         annual_rate = claimed / average_holdings x 365 / days; deviation = annual_rate / median_rate
         - 1, where the median is that of the groups of the same asset and ledger in the same month.
         Claims are CONFIRMED claims by confirmed_at. Holdings are weighted by time. since and until
-        leave out claims created outside them, but no holdings.
+        leave out claims created outside them, but no holdings. The filters select rows by their
+        group, whose ledger is the chain; the median is that of all groups. The filter status leaves
+        out claims of other statuses: nothing is claimed without CONFIRMED.
 
         Args:
             month: a month such as 2026-05; by default each month with claims or holdings.
             tolerance: the tolerated deviation from the median rate.
+            status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
+            chain: only records of these chains.
+            asset: only records of these assets.
+            jurisdiction: only records of payout groups of these jurisdictions.
+            group: only records of these payout groups.
+            customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
@@ -302,21 +483,47 @@ class Reports(Runner):
             within_tolerance: whether the deviation is tolerated; false for claims on holdings
                 of 0 (flag).
         """
-        bounds = {"since": since, "until": until, "engine": engine}
+        common = {
+            "status": status,
+            "chain": chain,
+            "asset": asset,
+            "jurisdiction": jurisdiction,
+            "group": group,
+            "customer": customer,
+            "since": since,
+            "until": until,
+            "engine": engine,
+        }
         return self.run(
-            REPORTS["reconciliation"], {"month": month, "tolerance": tolerance, **bounds}
+            REPORTS["reconciliation"], {"month": month, "tolerance": tolerance, **common}
         )
 
     def cohort(
-        self, *, since: Since = None, until: Since = None, engine: str | Engine | None = None
+        self,
+        *,
+        status: Texts | None = None,
+        chain: Texts | None = None,
+        asset: Texts | None = None,
+        jurisdiction: Texts | None = None,
+        group: Texts | None = None,
+        customer: Texts | None = None,
+        since: Since = None,
+        until: Since = None,
+        engine: str | Engine | None = None,
     ) -> Report:
         """How many of the groups that first claimed in a month still claim in later months?
 
         A group's month is the month in which it created its first claim of the asset. Its age in a
         later month is the number of months between. It is active in a month if it created a claim
-        in it.
+        in it. Only confirmed_amount was paid.
 
         Args:
+            status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
+            chain: only records of these chains.
+            asset: only records of these assets.
+            jurisdiction: only records of payout groups of these jurisdictions.
+            group: only records of these payout groups.
+            customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
@@ -326,10 +533,23 @@ class Reports(Runner):
             age_months: the number of months since then; 0 in that month (count).
             asset: the asset that they claim (text).
             groups: the number of groups that created a claim at that age (count).
-            amount: the exact sum of these claims, whatever their status (amount).
+            confirmed_amount: the exact sum of those of these claims that are CONFIRMED
+                (amount).
+            waiting_amount: the exact sum of those that are PENDING or SUBMITTED (amount).
+            failed_amount: the exact sum of those that are FAILED (amount).
         """
-        bounds = {"since": since, "until": until, "engine": engine}
-        return self.run(REPORTS["cohort"], {**bounds})
+        common = {
+            "status": status,
+            "chain": chain,
+            "asset": asset,
+            "jurisdiction": jurisdiction,
+            "group": group,
+            "customer": customer,
+            "since": since,
+            "until": until,
+            "engine": engine,
+        }
+        return self.run(REPORTS["cohort"], {**common})
 
     def anomalies(
         self,
@@ -337,21 +557,36 @@ class Reports(Runner):
         band: float = 5.0,
         measure: str = "claims",
         *,
+        status: Texts | None = None,
+        chain: Texts | None = None,
+        asset: Texts | None = None,
+        jurisdiction: Texts | None = None,
+        group: Texts | None = None,
+        customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
         engine: str | Engine | None = None,
     ) -> Report:
-        """On which days was the number or amount of claims far from usual?
+        """On which days was the number of claims or the confirmed amount far from usual?
 
         score = (value - median) / MAD, over the days from the series' first claim to the last day
-        of any series. A day without claims counts as 0. A day is listed if its score is beyond the
-        band, or if MAD is 0 and its value is not the median. Medians are the lower middle value.
+        of any series. A day without claims counts as 0. The amount of a day is that of its
+        CONFIRMED claims, or with the filter status that of the claims of these statuses. A day is
+        listed if its score is beyond the band, or if MAD is 0 and its value is not the median.
+        Medians are the lower middle value. MAD is the median absolute deviation, the usual distance
+        from the median.
 
         Args:
             by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
                 customer, schedule, claim_type.
             band: the usual distance from the median, in MADs.
             measure: the measured value: claims or amount.
+            status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
+            chain: only records of these chains.
+            asset: only records of these assets.
+            jurisdiction: only records of payout groups of these jurisdictions.
+            group: only records of these payout groups.
+            customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
@@ -359,25 +594,54 @@ class Reports(Runner):
         Columns:
             keys: the keys of `by`, asset; a period is its start in UTC.
             day: the day; the last day may be incomplete (time).
-            value: the claims created on it, or the exact sum of their amounts (amount).
+            value: the claims created on it, or the exact sum of their confirmed amounts
+                (amount).
             median: the median of the series (amount).
             mad: the median distance from the median (amount).
             score: (value - median) / mad; null if mad is 0 (ratio).
         """
-        bounds = {"since": since, "until": until, "engine": engine}
+        common = {
+            "status": status,
+            "chain": chain,
+            "asset": asset,
+            "jurisdiction": jurisdiction,
+            "group": group,
+            "customer": customer,
+            "since": since,
+            "until": until,
+            "engine": engine,
+        }
         return self.run(
-            REPORTS["anomalies"], {"by": by, "band": band, "measure": measure, **bounds}
+            REPORTS["anomalies"], {"by": by, "band": band, "measure": measure, **common}
         )
 
     def orchestration_flow(
-        self, *, since: Since = None, until: Since = None, engine: str | Engine | None = None
+        self,
+        *,
+        status: Texts | None = None,
+        chain: Texts | None = None,
+        asset: Texts | None = None,
+        jurisdiction: Texts | None = None,
+        group: Texts | None = None,
+        customer: Texts | None = None,
+        since: Since = None,
+        until: Since = None,
+        engine: str | Engine | None = None,
     ) -> Report:
         """Between which assets does value move, and how do the orchestrations end?
 
         The duration of a COMPLETED, FAILED or REJECTED orchestration is updated_at - created_at.
-        Percentiles are by nearest rank.
+        Percentiles are by nearest rank. The filter asset selects orchestrations that have the asset
+        as source or as destination. An orchestration has neither chain nor jurisdiction nor payout
+        group: these filters select none.
 
         Args:
+            status: only orchestrations of these statuses.
+            chain: only records of these chains.
+            asset: only records of these assets.
+            jurisdiction: only records of payout groups of these jurisdictions.
+            group: only records of these payout groups.
+            customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
@@ -391,13 +655,29 @@ class Reports(Runner):
             p50_seconds: the median duration; null unless the status is final (seconds).
             p90_seconds: the 90th percentile; null unless the status is final (seconds).
         """
-        bounds = {"since": since, "until": until, "engine": engine}
-        return self.run(REPORTS["orchestration_flow"], {**bounds})
+        common = {
+            "status": status,
+            "chain": chain,
+            "asset": asset,
+            "jurisdiction": jurisdiction,
+            "group": group,
+            "customer": customer,
+            "since": since,
+            "until": until,
+            "engine": engine,
+        }
+        return self.run(REPORTS["orchestration_flow"], {**common})
 
     def history(
         self,
         id: str,
         *,
+        status: Texts | None = None,
+        chain: Texts | None = None,
+        asset: Texts | None = None,
+        jurisdiction: Texts | None = None,
+        group: Texts | None = None,
+        customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
         engine: str | Engine | None = None,
@@ -406,10 +686,17 @@ class Reports(Runner):
 
         The time of a failed claim or an ended orchestration is its updated_at. A failed claim is
         made good by the next CONFIRMED claim of its group. Overwritten values are not kept. since
-        and until bound the events.
+        and until bound the events. The filters select the claims, orchestrations and controls whose
+        events are listed; the events of the record itself remain.
 
         Args:
             id: the id of a claim, identity, group or reward address, or an address.
+            status: only claims and orchestrations of these statuses.
+            chain: only records of these chains.
+            asset: only records of these assets.
+            jurisdiction: only records of payout groups of these jurisdictions.
+            group: only records of these payout groups.
+            customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
@@ -425,5 +712,15 @@ class Reports(Runner):
                 (text).
             detail: the reason, the message, the transaction, the other record (text).
         """
-        bounds = {"since": since, "until": until, "engine": engine}
-        return self.run(REPORTS["history"], {"id": id, **bounds})
+        common = {
+            "status": status,
+            "chain": chain,
+            "asset": asset,
+            "jurisdiction": jurisdiction,
+            "group": group,
+            "customer": customer,
+            "since": since,
+            "until": until,
+            "engine": engine,
+        }
+        return self.run(REPORTS["history"], {"id": id, **common})

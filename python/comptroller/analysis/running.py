@@ -16,10 +16,11 @@ from comptroller.analysis import engines, parameters
 from comptroller.analysis.assemble import Statement, assemble
 from comptroller.analysis.engines import Engine
 from comptroller.analysis.overview import EVERY, PARTS, Overview, Part, overview
-from comptroller.analysis.parameters import Since
+from comptroller.analysis.parameters import COMMON_PARAMETERS, FILTERS, UNBOUNDED
 from comptroller.analysis.registry import PERIODS, Definition
 from comptroller.analysis.report import Report
 from comptroller.analysis.tables import Exports, Reads, Store, Tables
+from comptroller.arguments import refuse_unknown
 from comptroller.display.progress import busy
 from comptroller.errors import Error, Forbidden, InvalidRequest, invalid, make
 
@@ -31,6 +32,9 @@ class ReportRequest:
         self.definition = definition
         takes = definition.takes
         self.given = {name: given.get(name, each.default) for name, each in takes.items()}
+        for name in FILTERS:
+            if isinstance(self.given[name], Iterable) and not isinstance(self.given[name], str):
+                self.given[name] = tuple(self.given[name])
         self.identity = (definition.name, *self.given.items())
         self._values = parameters.values(takes, self.given)
         self._by: tuple[str, ...] = self._values.get("by", ())
@@ -55,8 +59,8 @@ class ReportRequest:
             return {}
         bounds = {"start_time": self._values["since"], "end_time": self._values["until"]}
         filters = {name: time.replace(tzinfo=UTC) for name, time in bounds.items() if time}
-        if "group" in self._values:
-            filters["payout_group_id"] = self._values["group"]
+        if self.definition.subject == "group":
+            (filters["payout_group_id"],) = self._values["group"]
         return filters
 
     def answer(self, tables: Tables) -> Report:
@@ -73,10 +77,13 @@ class ReportRequest:
             amounts = (name for name, each in definition.columns.items() if each.unit == "amount")
             has_gaps = any(rows[name].null_count() for name in amounts)
         if not len(rows) and definition.subject is not None:
-            whole = {**self.given, "since": None, "until": None}
+            whole = {
+                name: None if name in UNBOUNDED and name != definition.subject else value
+                for name, value in self.given.items()
+            }
             if whole == self.given:
-                raise parameters.unknown(definition.subject, self._values[definition.subject])
-            # The subject exists if it has rows without time bounds.
+                raise parameters.unknown(definition.subject, self.given[definition.subject])
+            # The subject exists if it has rows without bounds and filters.
             ReportRequest(definition, whole).answer(tables)
         return Report(
             definition,
@@ -118,28 +125,26 @@ class Runner:
                 return request.answer(tables)
 
     def _run_each(
-        self, parts: Sequence[Part], bounds: Mapping[str, Since], engine: str | Engine | None
+        self, parts: Sequence[Part], common: Mapping[str, Any]
     ) -> Iterator[Report | Error]:
         """Runs several reports, reading each table once; yields an Error for a forbidden one.
 
         Reports that run before this iterator is exhausted use their own copy of the tables.
         """
-        requests = [ReportRequest(part.definition, {**part.given, **bounds}) for part in parts]
+        requests = [ReportRequest(part.definition, {**part.given, **common}) for part in parts]
         reads = _joined(request.reads for request in requests)
         for request in requests:
             request.reads = {table: reads[table] for table in request.reads}
         done: dict[tuple[Any, ...], Report | Error] = {}
         running = busy("running the reports")
-        with self._tables(engine) as tables, running:
+        with self._tables(common.get("engine")) as tables, running:
             tables.drop_outdated()
             for request in requests:
                 if request.identity not in done:
                     done[request.identity] = _answer(request, tables)
                 yield done[request.identity]
 
-    def overview(
-        self, *, since: Since = None, until: Since = None, engine: str | Engine | None = None
-    ) -> Overview:
+    def overview(self, **common: Any) -> Overview:
         """Returns totals, success rates, confirmation times, failures and unusual findings.
 
         Findings are stuck chains, failing schedules, groups outside the tolerance and days outside
@@ -147,29 +152,27 @@ class Runner:
         read, and amounts that are too large, are omitted; `left_out` has the reasons.
 
         Args:
-            since: only records created at or after this time.
-            until: only records created before this time.
-            engine: duckdb, spark, or an engine object.
+            common: the arguments that every report accepts: `status`, `chain`, `asset`,
+                `jurisdiction`, `group`, `customer`, `since`, `until`, `engine`.
 
         Raises:
             InvalidRequest: an argument is invalid.
             MissingExtra: a module of the engine is not installed.
         """
-        bounds = {"since": since, "until": until}
+        refuse_unknown(common, COMMON_PARAMETERS)
         self._source.version()
         with self._turn:
-            return overview(list(self._run_each(PARTS, bounds, engine)), bounds)
+            return overview(list(self._run_each(PARTS, common)), common)
 
-    def everything(
-        self, *, since: Since = None, until: Since = None
-    ) -> Iterator[tuple[str, Overview | Report | Error]]:
+    def everything(self, **common: Any) -> Iterator[tuple[str, Overview | Report | Error]]:
         """Yields the overview, then every report without required parameters, with their names.
 
-        Yields an Error for a report that the client may not run.
+        Yields an Error for a report that the client may not run. `common` are the arguments that
+        every report accepts.
         """
-        bounds = {"since": since, "until": until}
-        reports = self._run_each((*PARTS, *EVERY), bounds, None)
-        yield "overview", overview([next(reports) for _ in PARTS], bounds)
+        refuse_unknown(common, COMMON_PARAMETERS)
+        reports = self._run_each((*PARTS, *EVERY), common)
+        yield "overview", overview([next(reports) for _ in PARTS], common)
         for part, report in zip(EVERY, reports, strict=True):
             yield part.definition.name, report
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from comptroller.analysis.report import Report
 
 _SHOWN_ROWS = 40
-_METAVARS = {"time": "TIME", "month": "YYYY-MM", "group": "ID", "share": "SHARE"}
+_METAVARS = {"time": "TIME", "month": "YYYY-MM", "group": "ID", "share": "SHARE", "texts": "TEXT"}
 _TYPES: dict[str, Any] = {"number": float, "count": int}
 
 
@@ -56,6 +56,21 @@ class By(click.ParamType[tuple[str, ...]]):
 class Reports(click.Group):
     """A command for each report of the registry."""
 
+    _common: Sequence[click.Parameter] = ()
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the options, with the filters and bounds that every report has."""
+        from comptroller.analysis.parameters import COMMON_PARAMETERS
+
+        if not self._common:
+            others = ("customer", "engine")  # an option of `_shared`; only of single reports
+            self._common = [
+                _option(name, each)
+                for name, each in COMMON_PARAMETERS.items()
+                if name not in others
+            ]
+        return [*self._common, *super().get_params(ctx)]
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the reports."""
         from comptroller.analysis.registry import REPORTS
@@ -80,6 +95,7 @@ def _command(definition: Definition) -> click.Command:
         params=[
             _by(each) if each.kind == "keys" else _option(name, each)
             for name, each in definition.takes.items()
+            if name != "customer"  # an option of `_shared`
         ],
         callback=lambda **given: _report(definition, **given),
         help=f"{definition.question}\n\n{definition.formula}",
@@ -107,12 +123,15 @@ def _option(name: str, parameter: Parameter) -> click.Parameter:
     if kind == "id":
         return click.Argument([name], help=f"{text[0].upper()}{text[1:]}.")
     choices = click.Choice(parameter.choices) if parameter.choices else None
+    takes_several = parameter.annotation.startswith("Texts")
     default = {} if parameter.default is None else {"default": parameter.default}
     return click.Option(
         [f"--{name.replace('_', '-')}"],
         type=choices or _TYPES.get(kind, str),
         metavar=_METAVARS.get(kind),
         required=parameter.is_required,
+        multiple=takes_several,
+        callback=(lambda _ctx, _option, given: given or None) if takes_several else None,
         show_default=bool(default),
         help=f"{text[0].upper()}{text[1:]}.",
         **default,
@@ -132,8 +151,6 @@ def _shared(command: Any) -> Any:
 
 
 @click.group(cls=Reports, invoke_without_command=True, subcommand_metavar="[NAME] [ARGS]...")
-@click.option("--since", metavar="TIME", help="Only records created at or after this time.")
-@click.option("--until", metavar="TIME", help="Only records created before this time.")
 @_shared
 @click.pass_context
 def report(ctx: click.Context, /, **given: Any) -> None:
@@ -188,21 +205,19 @@ def _overview(
     customer: str | None,
     html: str | None,
     as_json: bool,
-    since: str | None,
-    until: str | None,
+    **common: Any,
 ) -> None:
     if html is not None:
         _require_html()
-    bounds = {"since": since, "until": until}
     with screen.existing_store(db, customer) as svc, screen.waiting("running the reports"):
         if html is None:
-            first = svc.reports.overview(**bounds)
+            first = svc.reports.overview(**common)
         else:
             written: list[str] = []
             left_out: dict[str, str] = {}
 
             def permitted() -> Iterator[Overview | Report]:
-                for name, part in svc.reports.everything(**bounds):
+                for name, part in svc.reports.everything(**common):
                     if isinstance(part, Error):
                         left_out[name] = part.detail
                     else:

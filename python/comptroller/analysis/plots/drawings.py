@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     """Draws the volume over time, by status or by the other keys; bars if there is no period.
 
-    Adds success rates; or amounts, if the key `status` is given or no claim has ended yet.
+    Adds success rates; or the confirmed amounts, if the key `status` is given or no claim has ended
+    yet; or the waiting ones, if none is confirmed.
     """
     period, keys = period_of(report.keys), [key for key in report.keys if key not in PERIODS]
     volume: Callable[[pl.DataFrame, str, str], alt.Chart] = marks.bars
@@ -40,8 +41,10 @@ def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
     rates = named.group_by(by).agg(rate=rate).sort(by)
     known = rates.drop_nulls("rate")
     if "status" in keys or not len(known):
+        is_confirmed = named["confirmed_amount"].sum() > 0
+        measure = "confirmed_amount" if is_confirmed else "waiting_amount"
         for asset, some in by_asset(named, notes):
-            panels.append(volume(some, "amount", f"amount ({asset})"))
+            panels.append(volume(some, measure, f"{measure.replace('_', ' ')} ({asset})"))
     elif period is None:
         percents = pl.col("rate").map_elements(percent, pl.String, skip_nulls=False)
         return marks.beside(panels[0], rates.with_columns(text=percents), "success rate")

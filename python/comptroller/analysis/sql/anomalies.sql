@@ -1,15 +1,17 @@
 -- Days with unusually many or few claims, or amounts
--- On which days was the number or amount of claims far from usual?
+-- On which days was the number of claims or the confirmed amount far from usual?
 -- Without rows: no day lies outside the band.
 --
 -- score = (value - median) / MAD, over the days from the series' first claim to the last day of any
--- series. A day without claims counts as 0. A day is listed if its score is beyond the band, or if
--- MAD is 0 and its value is not the median. Medians are the lower middle value.
+-- series. A day without claims counts as 0. The amount of a day is that of its CONFIRMED claims, or
+-- with the filter status that of the claims of these statuses. A day is listed if its score is
+-- beyond the band, or if MAD is 0 and its value is not the median. Medians are the lower middle
+-- value. MAD is the median absolute deviation, the usual distance from the median.
 --
 -- $band (number = 5.0): the usual distance from the median, in MADs
 -- $measure (claims or amount): the measured value
 -- day (time): the day; the last day may be incomplete
--- value (amount): the claims created on it, or the exact sum of their amounts
+-- value (amount): the claims created on it, or the exact sum of their confirmed amounts
 -- median (amount): the median of the series
 -- mad (amount): the median distance from the median
 -- score (ratio): (value - median) / mad; null if mad is 0
@@ -17,7 +19,13 @@ WITH daily AS (
   SELECT
     keys,
     day,
-    total(CASE $measure WHEN 'claims' THEN 1::DECIMAL(38, 18) ELSE amount END) AS value
+    total(
+      CASE
+        WHEN $measure = 'claims' THEN 1::DECIMAL(38, 18)
+        WHEN $status IS NOT NULL OR status = 'CONFIRMED' THEN amount
+        ELSE 0
+      END
+    ) AS value
   FROM claims
   GROUP BY keys, day
 ), weighed AS (

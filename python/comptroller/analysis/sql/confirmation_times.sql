@@ -4,7 +4,8 @@
 --
 -- Kaplan-Meier: percentile p is the smallest t with S(t) <= 1 - p + 1e-12. Claims that are still
 -- SUBMITTED wait until as_of, by default the newest updated_at. A claim confirmed after as_of
--- counts as confirmed. Without waiting claims, a percentile is the nearest rank.
+-- counts as confirmed. Without waiting claims, a percentile is the nearest rank. The filter status
+-- selects among SUBMITTED and CONFIRMED.
 --
 -- $as_of (time?): the end of the waiting times; if None, the newest updated_at
 -- confirmed (count): the number of CONFIRMED claims that have both times

@@ -3,7 +3,8 @@
 -- Without rows: no schedule fails.
 --
 -- The FAILED claims of a schedule that were created after its last CONFIRMED claim. A schedule is
--- listed if it has at least `least` of them.
+-- listed if it has at least `least` of them. Filters select failures; the last CONFIRMED claim is
+-- that of all claims of the schedule. The filter status selects FAILED or nothing.
 --
 -- $least (count = 3): the minimum number of failures of a schedule
 -- schedule (text): the schedule
@@ -15,7 +16,7 @@
 -- confirmed_at (time): when the last CONFIRMED claim was created; null if none
 WITH latest AS (
   SELECT schedule, max(created_at) FILTER (WHERE status = 'CONFIRMED') AS last_confirmed_at
-  FROM claims
+  FROM every_claim
   WHERE schedule IS NOT NULL
   GROUP BY schedule
 ), failed AS (

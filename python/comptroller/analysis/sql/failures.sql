@@ -1,9 +1,9 @@
 -- Why claims failed, and what was made good
 -- Why did claims fail, and how many failures did a later claim make good?
--- Without rows: no claim has FAILED.
+-- Without rows: no claim that the filters select has FAILED.
 --
 -- FAILED claims by their message. A failure was made good if a claim of the same group that was
--- created later is CONFIRMED.
+-- created later is CONFIRMED, whatever the filters. The filter status selects FAILED or nothing.
 --
 -- error_message (text): the message; null if there is none
 -- failures (count): the number of FAILED claims with this message
@@ -15,7 +15,7 @@
 -- last_at (time): when the last failure was created
 WITH latest AS (
   SELECT "group", max(created_at) AS confirmed
-  FROM claims
+  FROM every_claim
   WHERE status = 'CONFIRMED'
   GROUP BY "group"
 ), failed AS (

@@ -4,8 +4,8 @@
 --
 -- opening_holdings is the sum of the newest snapshots of the group's addresses before the day,
 -- closing_holdings before the next day. Claims are CONFIRMED claims by confirmed_at. The last row,
--- without a day, covers the whole month. since and until leave out claims created outside them, but
--- no holdings.
+-- without a day, covers the whole month. since, until and the filters leave out claims, but no
+-- holdings; the filter asset leaves out the rows of other assets, too.
 --
 -- $group (group): the payout group
 -- $month (month): a month such as 2026-05
@@ -18,11 +18,13 @@
 -- last_claim (text): the last of these claims; the greatest id of several
 -- last_claim_at (time): when it was confirmed
 WITH named AS (
-  SELECT asset, NULL::VARCHAR AS claimed FROM groups WHERE "group" = $group
+  SELECT asset, NULL::VARCHAR AS claimed FROM groups
+  WHERE "group"::VARCHAR IN (SELECT unnest($group))
   UNION ALL
-  SELECT NULL, NULL FROM main.reward_addresses AS a WHERE a.payout_group_id = $group
+  SELECT NULL, NULL FROM main.reward_addresses AS a
+  WHERE a.payout_group_id::VARCHAR IN (SELECT unnest($group))
   UNION ALL
-  SELECT NULL, asset FROM claims WHERE "group" = $group
+  SELECT NULL, asset FROM claims
 ), own AS (
   -- where the asset of the group is unknown, the only one that it claimed
   SELECT
@@ -38,6 +40,8 @@ WITH named AS (
   ) AS days
   UNION ALL
   SELECT NULL AS day, $month AS begins, $month + INTERVAL 1 MONTH AS ends
+), held_snapshots AS (
+  SELECT at, next_at, balance FROM snapshots WHERE "group"::VARCHAR IN (SELECT unnest($group))
 ), held AS (
   SELECT
     spans.day,
@@ -46,12 +50,12 @@ WITH named AS (
     total(CASE WHEN at < ends AND (next_at IS NULL OR next_at >= ends) THEN balance ELSE 0 END)
       AS closing
   FROM spans
-  LEFT JOIN snapshots ON "group" = $group AND at < ends AND (next_at IS NULL OR next_at >= begins)
+  LEFT JOIN held_snapshots ON at < ends AND (next_at IS NULL OR next_at >= begins)
   GROUP BY spans.day
 ), confirmed AS (
   SELECT coalesce(asset, own_asset) AS asset, id, amount, confirmed_at
   FROM claims CROSS JOIN own
-  WHERE "group" = $group AND status = 'CONFIRMED'
+  WHERE status = 'CONFIRMED'
     AND confirmed_at >= $month AND confirmed_at < $month + INTERVAL 1 MONTH
 ), assets AS (
   SELECT own_asset AS asset FROM own
@@ -79,5 +83,6 @@ SELECT
 FROM claimed
 JOIN held ON held.day IS NOT DISTINCT FROM claimed.day
 CROSS JOIN own
+WHERE $asset IS NULL OR asset IN (SELECT unnest($asset))
 GROUP BY claimed.day, asset
 ORDER BY day, asset

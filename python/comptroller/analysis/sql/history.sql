@@ -4,9 +4,11 @@
 --
 -- The time of a failed claim or an ended orchestration is its updated_at. A failed claim is made
 -- good by the next CONFIRMED claim of its group. Overwritten values are not kept. since and until
--- bound the events.
+-- bound the events. The filters select the claims, orchestrations and controls whose events are
+-- listed; the events of the record itself remain.
 --
 -- $id (id): the id of a claim, identity, group or reward address, or an address
+-- $status (texts?): only claims and orchestrations of these statuses
 -- at (time): the time of the event
 -- record (text): claim, control, orchestration, identity, group or address
 -- id (text): the record's id
@@ -20,15 +22,31 @@ WITH addresses_of AS (
   FROM main.reward_addresses AS a
   WHERE a.id = $id OR lower(a.address) = lower($id) OR a.payout_group_id::VARCHAR = $id
 ), claims_of AS (
+  -- not the relation claims, which the bounds limit
   SELECT c.*
   FROM main.claims AS c
-  WHERE c.id = $id
-    OR c.payout_group_id::VARCHAR = $id
-    OR EXISTS (
-      SELECT 1
-      FROM claim_addresses AS p
-      LEFT JOIN addresses_of AS a ON a.id = $id AND lower(a.address) = lower(p.address)
-      WHERE p.claim_id = c.id AND (lower(p.address) = lower($id) OR a.id = $id)
+  WHERE ($status IS NULL OR c.onchain_status IN (SELECT unnest($status)))
+    AND ($chain IS NULL OR c.blockchain IN (SELECT unnest($chain)))
+    AND ($asset IS NULL OR c.asset_type IN (SELECT unnest($asset)))
+    AND ($group IS NULL OR c.payout_group_id::VARCHAR IN (SELECT unnest($group)))
+    AND ($customer IS NULL OR c.customer_id IN (SELECT unnest($customer)))
+    AND (
+      $jurisdiction IS NULL
+      OR c.payout_group_id IN (
+        SELECT g.id
+        FROM main.payout_groups AS g
+        WHERE g.jurisdiction IN (SELECT unnest($jurisdiction))
+      )
+    )
+    AND (
+      c.id = $id
+      OR c.payout_group_id::VARCHAR = $id
+      OR EXISTS (
+        SELECT 1
+        FROM claim_addresses AS p
+        LEFT JOIN addresses_of AS a ON a.id = $id AND lower(a.address) = lower(p.address)
+        WHERE p.claim_id = c.id AND (lower(p.address) = lower($id) OR a.id = $id)
+      )
     )
 ), made_good AS (
   SELECT
@@ -42,11 +60,11 @@ WITH addresses_of AS (
     AND c.created_at > f.created_at
 ), controls_of AS (
   SELECT c.*, c.type || coalesce(' ' || c.reason_code, '') || coalesce(': ' || c.reason, '') AS why
-  FROM main.controls AS c
+  FROM controls AS c
   WHERE c.identity_id = $id OR c.id = $id
 ), orchestrations_of AS (
   SELECT o.*, coalesce(o.source_asset, '?') || ' to ' || coalesce(o.destination_asset, '?') AS route
-  FROM main.orchestrations AS o
+  FROM orchestrations AS o
   WHERE o.identity_id = $id OR o.id = $id
 ), events AS (
   SELECT

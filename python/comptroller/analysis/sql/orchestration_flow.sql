@@ -1,10 +1,13 @@
 -- Orchestrations from asset to asset
 -- Between which assets does value move, and how do the orchestrations end?
--- Without rows: there are no orchestrations.
+-- Without rows: there are no orchestrations that the filters select.
 --
 -- The duration of a COMPLETED, FAILED or REJECTED orchestration is updated_at - created_at.
--- Percentiles are by nearest rank.
+-- Percentiles are by nearest rank. The filter asset selects orchestrations that have the asset as
+-- source or as destination. An orchestration has neither chain nor jurisdiction nor payout group:
+-- these filters select none.
 --
+-- $status (texts?): only orchestrations of these statuses
 -- source_asset (text): the asset that goes in
 -- destination_asset (text): the asset that comes out
 -- status (text): the status
@@ -20,7 +23,7 @@ WITH timed AS (
       WHEN o.status IN ('COMPLETED', 'FAILED', 'REJECTED')
       THEN date_diff('microsecond', o.created_at, o.updated_at)
     END AS took
-  FROM main.orchestrations AS o
+  FROM orchestrations AS o
   WHERE ($since IS NULL OR o.created_at >= $since) AND ($until IS NULL OR o.created_at < $until)
 ), counted AS (
   SELECT keys, count(*) AS orchestrations, total(coalesce(source_amount, 0)) AS source_amount

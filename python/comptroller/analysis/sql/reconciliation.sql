@@ -5,7 +5,9 @@
 -- annual_rate = claimed / average_holdings x 365 / days; deviation = annual_rate / median_rate - 1,
 -- where the median is that of the groups of the same asset and ledger in the same month. Claims are
 -- CONFIRMED claims by confirmed_at. Holdings are weighted by time. since and until leave out claims
--- created outside them, but no holdings.
+-- created outside them, but no holdings. The filters select rows by their group, whose ledger is
+-- the chain; the median is that of all groups. The filter status leaves out claims of other
+-- statuses: nothing is claimed without CONFIRMED.
 --
 -- $month (month?): a month such as 2026-05; by default each month with claims or holdings
 -- $tolerance (number = 0.05): the tolerated deviation from the median rate
@@ -22,8 +24,9 @@
 -- within_tolerance (flag): whether the deviation is tolerated; false for claims on holdings of 0
 WITH confirmed AS (
   SELECT "group", asset, date_trunc('day', confirmed_at) AS day, total(amount) AS amount
-  FROM claims
+  FROM every_claim
   WHERE status = 'CONFIRMED' AND confirmed_at IS NOT NULL
+    AND ($status IS NULL OR status IN (SELECT unnest($status)))
   GROUP BY "group", asset, date_trunc('day', confirmed_at)
 ), seen AS (
   SELECT "group", asset, day FROM confirmed
@@ -118,11 +121,17 @@ WITH confirmed AS (
   FROM ranked
 )
 SELECT
-  *,
+  compared.*,
   annual_rate / nullif(median_rate, 0) - 1 AS deviation,
   CASE
     WHEN average_holdings = 0 AND claimed > 0 THEN FALSE
     ELSE abs(annual_rate - median_rate) <= median_rate * ($tolerance + 1e-12)
   END AS within_tolerance
 FROM compared
+LEFT JOIN groups USING ("group")
+WHERE ($group IS NULL OR "group"::VARCHAR IN (SELECT unnest($group)))
+  AND ($chain IS NULL OR compared.ledger IN (SELECT unnest($chain)))
+  AND ($asset IS NULL OR compared.asset IN (SELECT unnest($asset)))
+  AND ($jurisdiction IS NULL OR groups.jurisdiction IN (SELECT unnest($jurisdiction)))
+  AND ($customer IS NULL OR groups.customer IN (SELECT unnest($customer)))
 ORDER BY "group", month, asset

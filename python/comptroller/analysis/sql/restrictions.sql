@@ -1,11 +1,12 @@
 -- Controls created, lifted and active
 -- How many controls were created, deleted and active, and how long do they last?
--- Without rows: no control was created.
+-- Without rows: no control was created, or none that the filters select.
 --
 -- active = all created - all lifted until the end of the period. median_days is the Kaplan-Meier
 -- median of the controls created in the period; active controls last until the newest time of all
 -- controls. Controls created outside since and until are excluded, from active too. A control
--- lifted before it was created counts as lifted when it was created.
+-- lifted before it was created counts as lifted when it was created. A control has neither status
+-- nor chain, asset, jurisdiction or payout group, so these filters select none.
 --
 -- created (count): the number of controls created in the period
 -- lifted (count): the number of controls lifted in the period

@@ -4,7 +4,8 @@
 --
 -- age = as_of - submitted_at; for a claim that is PENDING or has no submitted_at, as_of -
 -- created_at. threshold = the percentile, by nearest rank, of confirmed_at - submitted_at of the
--- chain's CONFIRMED claims. By default, as_of is the newest updated_at.
+-- chain's CONFIRMED claims, whatever the filters. By default, as_of is the newest updated_at. The
+-- filter status selects among PENDING and SUBMITTED.
 --
 -- $as_of (time?): the end of the waiting times; if None, the newest updated_at
 -- $percentile (share = 0.99): the percentile of its chain's confirmed times; above 0, at most 1
@@ -22,7 +23,11 @@ WITH ranked AS (
     took,
     count(*) OVER (PARTITION BY chain) AS claims,
     row_number() OVER (PARTITION BY chain ORDER BY took) AS place
-  FROM confirmed_claims
+  FROM (
+    SELECT chain, date_diff('microsecond', submitted_at, confirmed_at) AS took
+    FROM every_claim
+    WHERE status = 'CONFIRMED' AND submitted_at IS NOT NULL AND confirmed_at IS NOT NULL
+  ) AS confirmed
 ), thresholds AS (
   -- by nearest rank
   SELECT chain, min(took) FILTER (WHERE place >= $percentile * claims) AS threshold

@@ -1,20 +1,8 @@
--- Claims with their own columns and the keys of reports. If `address` is read, a claim has a row
--- for each of its addresses. Weeks begin on Monday.
-SELECT
-  c.*,
-  c.onchain_status AS status,
-  c.blockchain AS chain,
-  c.asset_type AS asset,
-  g.jurisdiction,
-  c.payout_group_id AS "group",
-  a.address,
-  c.customer_id AS customer,
-  c.claim_schedule_id AS schedule,
-  date_trunc('hour', c.created_at) AS hour,
-  date_trunc('day', c.created_at) AS day,
-  date_trunc('week', c.created_at) AS week,
-  date_trunc('month', c.created_at) AS month
-FROM main.claims AS c
-LEFT JOIN main.payout_groups AS g ON g.id = c.payout_group_id
-LEFT JOIN claim_addresses AS a ON a.claim_id = c.id
-WHERE ($since IS NULL OR c.created_at >= $since) AND ($until IS NULL OR c.created_at < $until)
+-- The claims that the filters of a report select.
+SELECT * FROM every_claim
+WHERE ($status IS NULL OR status IN (SELECT unnest($status)))
+  AND ($chain IS NULL OR chain IN (SELECT unnest($chain)))
+  AND ($asset IS NULL OR asset IN (SELECT unnest($asset)))
+  AND ($jurisdiction IS NULL OR jurisdiction IN (SELECT unnest($jurisdiction)))
+  AND ($group IS NULL OR "group"::VARCHAR IN (SELECT unnest($group)))
+  AND ($customer IS NULL OR customer IN (SELECT unnest($customer)))

@@ -5,7 +5,7 @@ WITH chosen_controls AS (
     c.*,
     c.customer_id AS customer,
     CASE WHEN c.deleted_at IS NOT NULL THEN greatest(c.created_at, c.deleted_at) END AS lifted_at
-  FROM main.controls AS c
+  FROM controls AS c
   WHERE ($since IS NULL OR c.created_at >= $since) AND ($until IS NULL OR c.created_at < $until)
 ), unkeyed_events AS (
   SELECT *, 'created' AS event, created_at AS at FROM chosen_controls
