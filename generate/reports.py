@@ -76,7 +76,9 @@ def _docstring(definition: Definition) -> str:
     if definition.by is not None:
         more = ("asset",) if definition.has_amounts else definition.keys
         keys = ", ".join(("the keys of `by`", *more))
-        columns.insert(0, ("keys", f"{keys}; a period is its start in UTC"))
+        columns.insert(
+            0, ("keys", f"{keys}; a period is the date of its start in `tz`, an hour a time in UTC")
+        )
     return docstring(8, definition.question, definition.formula, arguments, columns=columns)
 
 

@@ -14,7 +14,7 @@ def rewritten(report: Report, to: Any) -> Report:
     """Returns the report with other rows."""
     spread = None if report.distribution is None else to(report.distribution)
     frame = to(report.to_polars())
-    return Report(report.definition, report.keys, frame, report.given, distribution=spread)
+    return Report(report.definition, report.by, frame, report.given, distribution=spread)
 
 
 def data_of(picture: Any, member: str) -> list[dict[str, Any]]:

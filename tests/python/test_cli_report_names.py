@@ -72,10 +72,10 @@ def test_each_report_is_printed_and_returned_as_json(run: Run, name: str) -> Non
 def test_amounts_are_complete_in_the_terminal_and_in_json(run: Run) -> None:
     drawn = run("report", "claims_summary", "--by", "chain,month")
     assert "12,345,678,901,234,567,890.000000000000000001" in drawn.out
-    assert "4.500000000000000000" in drawn.out
+    assert "1.5" in drawn.out
     rows = run("report", "claims_summary", "--by", "chain,month", "--json").json["rows"]
-    assert [row["confirmed_amount"] for row in rows] == [EXACT, "4.5"]
-    assert rows[0]["month"] == "2026-01-01T00:00:00Z"
+    assert [row["waiting_amount"] for row in rows] == [EXACT, "1.5"]
+    assert rows[0]["month"] == "2026-01-01"
     assert sum(Decimal(row["claims"]) for row in rows) == 4
 
 
@@ -100,7 +100,7 @@ def test_the_sql_of_a_report_gives_its_rows(run: Run) -> None:
     rows = run(*words, "--json").json["rows"]
     queried = json.loads(run("query", sql, "--format", "json").out)
     assert queried == rows
-    assert rows[0]["month"] == "2026-01-01T00:00:00Z"
+    assert rows[0]["month"] == "2026-01-01"
 
 
 def test_a_period_a_customer_and_an_engine_are_passed_on(run: Run) -> None:
@@ -181,7 +181,7 @@ def test_amounts_too_large_for_a_column_are_noted(run: Run, tmp_path: Path) -> N
     ended = run("report")
     why = "left out: amounts of claims_summary, because they have more than 20 digits"
     assert (ended.code, why in ended.err) == (0, True)
-    assert "12,345,678,901,234,567,894.500000000000000001" in ended.out
+    assert "12,345,678,901,234,567,891.500000000000000001" in ended.out
     assert run("report", "--html", "all.html").code == 0
     html = (tmp_path / "all.html").read_text(encoding="utf-8")
     assert html.count("<section") == len(OPTIONAL) + 2

@@ -214,7 +214,11 @@ def test_counts_are_drawn_over_all_assets_and_amounts_by_asset(
             assert f"waiting amount ({asset})" in expected
     picture = operator.reports.claims_summary(("status",)).plot()
     assert [row["claims"] for row in data_of(picture, "claims")] == [4]
-    assert sorted(row["waiting_amount"] for row in data_of(picture, "waiting_amount")) == [10, 100, 1001]
+    assert sorted(row["waiting_amount"] for row in data_of(picture, "waiting_amount")) == [
+        10,
+        100,
+        1001,
+    ]
 
 
 @pytest.mark.parametrize("by", [("chain",), ("chain", "day")])

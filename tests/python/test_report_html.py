@@ -18,6 +18,7 @@ pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from comptroller.analysis.document import document
+from comptroller.analysis.formatting import heading
 from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from report_stores import HOSTILE, NAMES
@@ -65,7 +66,7 @@ def test_a_document_has_all_reports_and_a_table_of_contents(
         assert report.formula in seen.text
         assert report.definition.question in seen.text
         for name, column in report.definition.columns.items():
-            assert f"{name}{column.meaning} ({column.unit})" in seen.text
+            assert f"{heading(name)} {name}{column.meaning} ({column.unit})" in seen.text
 
 
 def test_a_document_refers_to_no_other_host(whole: str) -> None:
@@ -127,7 +128,7 @@ def test_a_section_has_its_style_and_counts_the_hidden_rows(
     seen = Seen(section)
     assert section.startswith("<style>")
     assert (seen.tags["section"], seen.tags["svg"]) == (1, 1)
-    assert seen.tags["tr"] == 1 + 7
+    assert seen.tags["tr"] == 1 + 7 + seen.tags["tfoot"]
     assert f"{len(report) - 7:,} more rows" in seen.text
 
 
@@ -136,7 +137,7 @@ def test_a_report_is_shown_in_a_notebook(reports: dict[str, Report], name: str) 
     report = reports[name]
     shown = report._repr_html_()
     seen = Seen(shown)
-    assert seen.tags["tr"] == 1 + min(len(report), 20)
+    assert seen.tags["tr"] == 1 + min(len(report), 20) + seen.tags["tfoot"]
     assert (len(report) > 20) == ("more rows" in seen.text)
     assert report.title in seen.text
     assert "<script" not in shown
@@ -199,6 +200,36 @@ def test_the_newest_rows_are_shown(operator: comptroller.Service) -> None:
     report = operator.reports.claims_summary("day")
     rows = Seen(report._repr_html_()).text
     assert "2026-01-30" in rows
-    assert "2026-01-01" not in rows.partition("10 more rows")[0].rpartition("claims_share")[2]
-    assert report.head(1)["day"].to_list() == [at(days=29)]
-    assert report.head(30)["day"].to_list() == [at(days=n) for n in range(30)]
+    assert "2026-01-01" not in rows.partition("10 more rows")[0].rpartition("claims share")[2]
+    assert report.head(1)["day"].to_list() == [at(days=29).date()]
+    assert report.head(30)["day"].to_list() == [at(days=n).date() for n in range(30)]
+
+
+def test_a_page_has_its_times_plain_headings_totals_and_all_rows(
+    operator: comptroller.Service,
+) -> None:
+    rows = (
+        {"created_at": at(days=n), "amount": "1.5", "onchain_status": "CONFIRMED"}
+        for n in range(60)
+    )
+    load(operator, "claims", *(claim(**each) for each in rows))
+    report = operator.reports.claims_summary("day")
+    page = document([report, operator.reports.confirmation_times(())], "Ours", at(days=59))
+    seen = Seen(page)
+    assert re.search(
+        r"Created 20\d\d-\d\d-\d\d \d\d:\d\d UTC; the newest claim is of 2026-03-01", seen.text
+    )
+    assert "confirmed amount" in seen.text
+    assert "<tfoot><tr><td>Total</td>" in page
+    assert re.search(r'<tfoot>.*<td class="number">90(\.0)?</td>', page)
+    (copied, *_) = seen.all("data-csv")
+    assert copied.count("2026-") == 60
+    assert copied.startswith('"day,asset,claims,confirmed_amount,')
+    assert "`" not in seen.text
+
+
+def test_no_text_of_a_report_has_markdown() -> None:
+    for definition in REPORTS.values():
+        texts = [definition.title, definition.question, definition.formula, definition.empty]
+        texts += [column.meaning for column in definition.columns.values()]
+        assert not [text for text in texts if "`" in text]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal, localcontext
 from typing import Any
 
@@ -19,7 +19,7 @@ def confirmed(**members: Any) -> dict[str, Any]:
     return claim(**{"onchain_status": "CONFIRMED", **members})
 
 
-def day(text: str) -> datetime:
+def hour(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
@@ -71,10 +71,10 @@ def test_it_counts_sums_and_computes_shares(claims: comptroller.Service) -> None
         ("claim_type", ["CLAIM_ALL"]),
         ("schedule", [None]),
         ("address", [None]),
-        ("hour", [day("2026-01-31T23:00"), day("2026-02-01T12:00"), day("2026-02-02")]),
-        ("day", [day("2026-01-31"), day("2026-02-01"), day("2026-02-02")]),
-        ("week", [day("2026-01-26"), day("2026-02-02")]),
-        ("month", [day("2026-01-01"), day("2026-02-01")]),
+        ("hour", [hour("2026-01-31T23:00"), hour("2026-02-01T12:00"), hour("2026-02-02")]),
+        ("day", [date(2026, 1, 31), date(2026, 2, 1), date(2026, 2, 2)]),
+        ("week", [date(2026, 1, 26), date(2026, 2, 2)]),
+        ("month", [date(2026, 1, 1), date(2026, 2, 1)]),
     ],
 )
 def test_every_key_groups_the_claims(
@@ -93,10 +93,10 @@ def test_every_key_groups_the_claims(
 def test_keys_combine_in_the_order_they_are_given(claims: comptroller.Service) -> None:
     rows = ran(claims, "claims_summary", ("week", "status"))
     assert only(rows, "week", "status", "claims") == [
-        (day("2026-01-26"), "CONFIRMED", 1),
-        (day("2026-01-26"), "FAILED", 1),
-        (day("2026-01-26"), "PENDING", 1),
-        (day("2026-02-02"), "CONFIRMED", 1),
+        (date(2026, 1, 26), "CONFIRMED", 1),
+        (date(2026, 1, 26), "FAILED", 1),
+        (date(2026, 1, 26), "PENDING", 1),
+        (date(2026, 2, 2), "CONFIRMED", 1),
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import UTC, datetime
+from datetime import date
 from decimal import Decimal, localcontext
 from random import Random
 from typing import Any
@@ -21,8 +21,8 @@ LARGEST = "99999999999999999999.999999999999999999"
 OLD, YOUNG, LATE = (str(uuid4()) for _ in range(3))
 
 
-def month(year: int, number: int) -> datetime:
-    return datetime(year, number, 1, tzinfo=UTC)
+def month(year: int, number: int) -> date:
+    return date(year, number, 1)
 
 
 def of(group: str, created_at: str, amount: str = "1", **members: Any) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def test_an_oversized_sum_is_null(operator: comptroller.Service) -> None:
 
 def test_columns_have_their_types(operator: comptroller.Service) -> None:
     assert dict(operator.reports.cohort().to_polars().schema) == {
-        "month": polars.Datetime("us", "UTC"),
+        "month": polars.Date,
         "age_months": polars.Int64,
         "asset": polars.String,
         "groups": polars.Int64,

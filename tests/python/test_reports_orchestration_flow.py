@@ -56,7 +56,7 @@ def test_orchestrations_without_asset_or_amount_are_counted(operator: comptrolle
         move(1, None, destination_asset=None),
     )
     assert only(ran(operator, "orchestration_flow"), *KEYS, *FIGURES) == [
-        ("USD", None, "COMPLETED", 1, Decimal(0), 1.0, 1.0),
+        ("USD", None, "COMPLETED", 1, None, 1.0, 1.0),
         (None, None, "COMPLETED", 2, Decimal(4), 5.0, 6.0),
     ]
 

@@ -10,6 +10,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
 
@@ -22,11 +23,13 @@ from comptroller.display.html import html, source
 SHOWN_ROWS = 40
 
 
-def document(parts: Iterable[Report | Overview], title: str) -> str:
+def document(parts: Iterable[Report | Overview], title: str, as_of: datetime | None = None) -> str:
     """Returns one HTML page of several reports, with a link to each.
 
     The page is light or dark like the reader's system, and prints each report on its own pages. A
     thread draws a report while the next of `parts` is computed.
+
+    The page shows when it was created, and `as_of`, the time of the newest record.
 
     Raises MissingExtra if altair or vl-convert is not installed.
     """
@@ -51,12 +54,18 @@ def document(parts: Iterable[Report | Overview], title: str) -> str:
     return html(
         "page.html",
         title=title,
+        created=_shown(datetime.now(UTC)),
+        as_of=None if as_of is None else _shown(as_of),
         sections=sections,
         places=[each["place"] for each in sections],
         style=style,
         script=script,
         policy=f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}",
     )
+
+
+def _shown(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M} UTC"
 
 
 def _hash(text: str) -> str:

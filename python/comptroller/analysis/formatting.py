@@ -41,12 +41,83 @@ def report_section(report: Report, shown: int, drawing: Drawing | None = None) -
         "report": report,
         "title": report.title,
         "drawing": drawing,
-        "table": _table(report.head(shown), len(report) - shown) if len(report) else None,
+        "headings": {name: heading(name) for name in report.definition.columns},
+        "table": _report_table(report, shown) if len(report) else None,
     }
 
 
-def _table(frame: polars.DataFrame, left: int = 0) -> dict[str, Any]:
-    return {"columns": columns_of(frame), "csv": csv_of(frame), "more": max(left, 0)}
+def _report_table(report: Report, shown: int) -> dict[str, Any]:
+    """Returns the first rows to show, the totals of all rows, and all rows as CSV."""
+    head, rows = report.head(shown), report.to_polars()
+    totals = _totals(report, rows)
+    table = _table(rows.select(head.columns).head(0) if totals is None else totals)
+    totals_row = [each.texts[0] if each.texts else None for each in table["columns"]]
+    return {
+        "columns": columns_of(head),
+        "totals": totals_row if totals is not None else None,
+        "csv": csv_of(rows),
+        "more": max(len(report) - shown, 0),
+    }
+
+
+def _totals(report: Report, rows: polars.DataFrame) -> polars.DataFrame | None:
+    """Returns the sums of the columns that can be added, as one row; None if there is none.
+
+    Amounts are added if all rows have one asset. By address a claim counts several times, so
+    nothing can be added; a statement has its own row for the month.
+    """
+    import polars as pl
+
+    by_asset = "asset" in rows.columns and rows["asset"].n_unique() > 1
+    units = {name: each.unit for name, each in report.definition.columns.items()}
+    added = [
+        name
+        for name in _ADDITIVE
+        if name in units
+        and not (by_asset and units[name] == "amount")
+        and not rows[name].has_nulls()
+    ]
+    if (
+        len(rows) < 2
+        or not added
+        or "address" in report.by
+        or ("day" in units and "last_claim" in units)
+    ):
+        return None
+    columns = report.head(1).columns
+    return rows.select(
+        pl.col(name).sum() if name in added else pl.lit(None).alias(name) for name in columns
+    )
+
+
+def _table(frame: polars.DataFrame) -> dict[str, Any]:
+    return {"columns": columns_of(frame), "totals": None, "csv": csv_of(frame), "more": 0}
+
+
+#: The columns of counts and amounts whose rows can be added.
+_ADDITIVE = (
+    *("claims", "confirmed_amount", "waiting_amount", "failed_amount", "confirmed", "waiting"),
+    *("failed", "failures", "amount", "made_good", "made_good_amount", "orchestrations"),
+    *("created", "lifted", "claimed"),
+)
+#: The headings of columns whose names are not plain words.
+_HEADINGS = {
+    "p50_seconds": "median time",
+    "p90_seconds": "90 % within",
+    "p99_seconds": "99 % within",
+    "mad": "usual distance",
+    "score": "distance in usual distances",
+    "age_months": "months later",
+    "age_seconds": "waiting for",
+    "threshold_seconds": "usual at most",
+    "median_days": "median duration in days",
+    "active": "in force",
+}
+
+
+def heading(name: str) -> str:
+    """Returns the heading of a column in plain words."""
+    return _HEADINGS.get(name, name.replace("_", " "))
 
 
 def columns_of(frame: polars.DataFrame) -> list[TableColumn]:
@@ -55,7 +126,8 @@ def columns_of(frame: polars.DataFrame) -> list[TableColumn]:
     for column in frame:
         known = iter(_texts(column.name, column.drop_nulls().to_list()))
         texts = [next(known) if is_known else None for is_known in column.is_not_null()]
-        columns.append(TableColumn(column.name, texts, column.dtype.is_numeric()))
+        shown = heading(column.name)
+        columns.append(TableColumn(column.name, texts, column.dtype.is_numeric(), shown))
     return columns
 
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from comptroller.analysis.formatting import overview_section
-from comptroller.analysis.registry import REPORTS, Definition
+from comptroller.analysis.parameters import COMMON_PARAMETERS
+from comptroller.analysis.registry import NAMES, REPORTS, Definition
 from comptroller.analysis.report import Report
 from comptroller.display import numbers
 from comptroller.display.html import html
@@ -66,7 +67,9 @@ class Overview:
 
 def overview(reports: Sequence[Report | Error], common: Mapping[str, Any]) -> Overview:
     """Returns the overview of the reports of PARTS; an Error becomes an entry of `left_out`."""
-    shown = {name: each for name, each in common.items() if each is not None and name != "engine"}
+    defaults = {name: each.default for name, each in COMMON_PARAMETERS.items()}
+    shown = {name: each for name, each in common.items() if each not in (None, defaults[name])}
+    shown.pop("engine", None)
     tables, findings, left_out = {}, [], {}
     for part, report in zip(PARTS, reports, strict=True):
         name = part.definition.name
@@ -134,20 +137,25 @@ def _outside(frame: pl.DataFrame) -> _Found:
     month = f"{row['month']:%Y-%m}"
     how = "claims on no holdings" if row["deviation"] is None else f"{row['deviation']:+.1%}"
     groups = _plural(newest["group"].n_unique(), "group")
-    text = f"{month}: {groups} outside the tolerance, furthest {row['group']} ({how})"
+    text = f"{month}: {groups} outside the tolerance, furthest {_with_name(row)} ({how})"
     yield text, {"month": month}
 
 
 def _days(frame: pl.DataFrame) -> _Found:
     furthest = frame.sort(pl.col("score").abs(), descending=True, nulls_last=True)
     row = furthest.row(0, named=True)
-    series = " ".join(_named(row[key]) for key in frame.columns[: frame.columns.index("day")])
+    keys = frame.columns[: frame.columns.index("day")]
+    series = " ".join(_named(row[key]) for key in keys if key not in NAMES.values())
     shown = "more than 20 digits"  # then the median is null too
     if row["value"] is not None:
         shown = f"{numbers.plain(row['value'])}, usually {numbers.plain(row['median'])}"
     days = _plural(frame["day"].n_unique(), "day")
     text = f"{days} outside the band, furthest {row['day']:%Y-%m-%d}"
     yield f"{text} ({series}: {shown})", {}
+
+
+def _with_name(row: Mapping[str, Any]) -> str:
+    return row["group"] if row["group_name"] is None else f"{row['group_name']}, {row['group']}"
 
 
 def _plural(number: int, noun: str) -> str:

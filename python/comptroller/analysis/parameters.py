@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple, TypeAlias, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from comptroller import arguments
 from comptroller._core import microseconds
 from comptroller.errors import Error, invalid, make, shorten
 from comptroller.values import ClaimStatus
 
-#: A time: RFC 3339 text, an aware datetime; or a date, also as text, which means midnight UTC.
+#: A time: RFC 3339 text, an aware datetime; or a date, also as text, whose start in `tz` it means.
 Since: TypeAlias = str | datetime | date | None
 
 _EPOCH = datetime(1970, 1, 1)
 _MONTH = re.compile(r"(?!0000)([0-9]{4})-(0[1-9]|1[0-2])")
 _UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _DECIMALS = 6
+_LISTED = 5
 CLAIM_STATUSES: tuple[str, ...] = get_args(ClaimStatus)
 
 
@@ -52,7 +54,8 @@ class Parameter(NamedTuple):
 class ParameterType(NamedTuple):
     """A type of parameters: the Python type of the argument, the SQL type, and the conversion.
 
-    The conversion takes the name, the argument, and the choices if there are any.
+    The conversion takes the name, the argument, and the choices if there are any, or for a time the
+    zone.
     """
 
     annotation: str
@@ -60,19 +63,34 @@ class ParameterType(NamedTuple):
     read: Callable[..., Any] = arguments.text
 
 
-def values(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the values to bind, None for an omitted one. Raises InvalidRequest."""
+def values(
+    parameters: Mapping[str, Parameter],
+    given: Mapping[str, Any],
+    groups_named: Callable[[str], Sequence[str]],
+) -> dict[str, Any]:
+    """Returns the values to bind, None for an omitted one.
+
+    `groups_named` returns the ids of the payout groups of a name.
+
+    Raises InvalidRequest; NotFound for a name that no payout group has.
+    """
+    zone = _zone("tz", given["tz"])
     bound: dict[str, Any] = {}
     for name, each in parameters.items():
         if each.kind == "engine":
             continue
         read = PARAMETER_TYPES[each.kind].read
-        choices = [each.choices] if each.choices else []
+        choices: list[Any] = [each.choices] if each.choices else []
+        if each.kind == "group":
+            choices = [groups_named]
+        elif each.kind == "time":
+            choices = [ZoneInfo(zone)]
         is_omitted = given[name] is None and each.default is None and not each.is_required
         argument = given[name]
         if each.is_required and each.kind == "group":
             argument = arguments.text(name, argument)  # exactly one
         bound[name] = None if is_omitted else read(name, argument, *choices)
+    bound["tz"] = None if zone == "UTC" else zone
     since, until = bound["since"], bound["until"]
     if since is not None and until is not None and until < since:
         raise invalid("until", f"must not be before since, which is {given['since']}")
@@ -85,14 +103,34 @@ def unknown(subject: str, named: str) -> Error:
     return make("not-found", 404, f"there is no {what} {shorten(named)}")
 
 
-def _time(name: str, given: Since) -> datetime:
+def _time(name: str, given: Since, zone: ZoneInfo) -> datetime:
     text = given.isoformat() if type(given) is date else arguments.text(name, given)
     is_date = len(text) == len("2026-01-31")
     since_epoch = microseconds(f"{text}T00:00:00Z" if is_date else text)
+    if since_epoch is not None and is_date and zone.key != "UTC":
+        try:
+            return (
+                datetime.fromisoformat(text)
+                .replace(tzinfo=zone)
+                .astimezone(UTC)
+                .replace(tzinfo=None)
+            )
+        except OverflowError:
+            raise invalid(name, f"{text} is out of range in {zone.key}") from None
     if since_epoch is None:
         form = "2026-01-31, or a time with its offset from UTC, such as 2026-01-31T12:00:00Z"
         raise invalid(name, f"must be a date such as {form}")
     return _EPOCH + timedelta(microseconds=since_epoch)
+
+
+def _zone(name: str, given: object) -> str:
+    named = arguments.text(name, given)
+    try:
+        return ZoneInfo(named).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise invalid(
+            name, f"unknown time zone {shorten(repr(named))}; give one such as Europe/Zurich"
+        ) from None
 
 
 def _month(name: str, given: object) -> datetime:
@@ -140,12 +178,21 @@ def _statuses(name: str, given: Any, allowed: Sequence[str]) -> list[str]:
     return list(arguments.choices(name, arguments.texts(name, given), allowed))
 
 
-def _groups(name: str, given: object) -> list[str]:
-    groups = arguments.texts(name, given)
-    for group in groups:
-        if not _UUID.fullmatch(group.lower()):
-            raise unknown(name, group)
-    return [group.lower() for group in groups]  # group ids are stored in lower case
+def _groups(name: str, given: object, named: Callable[[str], Sequence[str]]) -> list[str]:
+    return [_group(name, each, named) for each in arguments.texts(name, given)]
+
+
+def _group(name: str, given: str, named: Callable[[str], Sequence[str]]) -> str:
+    if _UUID.fullmatch(given.lower()):
+        return given.lower()  # group ids are stored in lower case
+    ids = named(given)
+    if not ids:
+        raise unknown(name, given)
+    if len(ids) > 1:
+        listed = ", ".join(ids[:_LISTED]) + (", ..." if len(ids) > _LISTED else "")
+        count = f"{len(ids):,} payout groups have the name {shorten(repr(given))}"
+        raise invalid(name, f"{count}: {listed}; give the id")
+    return ids[0]
 
 
 def _id(name: str, given: object) -> str:
@@ -163,6 +210,7 @@ PARAMETER_TYPES = {
     "statuses": ParameterType("Texts | None", "VARCHAR[]", _statuses),
     "group": ParameterType("Texts | None", "VARCHAR[]", _groups),
     "id": ParameterType("str", read=_id),
+    "zone": ParameterType("str", read=_zone),
     "choice": ParameterType("str", read=arguments.choice),
     "keys": ParameterType("Sequence[str]", read=arguments.choices),
     "engine": ParameterType("str | Engine | None"),
@@ -174,7 +222,7 @@ FILTERS = {
     "chain": Parameter("texts", "only records of these chains"),
     "asset": Parameter("texts", "only records of these assets"),
     "jurisdiction": Parameter("texts", "only records of payout groups of these jurisdictions"),
-    "group": Parameter("group", "only records of these payout groups"),
+    "group": Parameter("group", "only records of these payout groups, by id or unique name"),
     "customer": Parameter("texts", "only records of these customers"),
 }
 #: The parameters whose omission selects all records.
@@ -184,6 +232,7 @@ COMMON_PARAMETERS = {
     **FILTERS,
     "since": Parameter("time", "only records created at this time or later"),
     "until": Parameter("time", "only records created before this time"),
+    "tz": Parameter("zone", "the time zone of days and longer periods, and of bounds", "UTC"),
     "engine": Parameter(
         "engine",
         "the engine that runs the SQL: duckdb (the default), spark, or an Engine",

@@ -33,8 +33,9 @@ from typing import Any, NamedTuple
 from comptroller.analysis.parameters import COMMON_PARAMETERS, PARAMETER_TYPES, Parameter
 from comptroller.values import KINDS
 
-#: The keys that are periods; their value is the start of the hour, day, week (Monday) or month.
-PERIODS = ("hour", "day", "week", "month")
+#: The keys that are periods, by their starts: that of an hour is a time, the others are dates. A
+#: week begins on Monday.
+PERIODS = ("hour", "day", "week", "month", "quarter", "year")
 CLAIM_KEYS = (
     *("status", "chain", "asset", "jurisdiction", "group", "address", "customer", "schedule"),
     *("claim_type", *PERIODS),
@@ -55,7 +56,10 @@ UNITS = {
     "text": "VARCHAR",
     "flag": "BOOLEAN",
     "time": "TIMESTAMPTZ",  # in UTC
+    "date": "DATE",  # in the time zone of the report
 }
+#: The columns of names beside those of ids or addresses; `sql/tables` has each as ``<column>s``.
+NAMES = {"group": "group_name", "address": "address_name"}
 #: The folder of the SQL files.
 SQL = Path(__file__).with_name("sql")
 _TEXTS = re.compile(r"-- (.+)\n-- (.+)\n-- Without rows: (.+)\n--\n((?:-- .+\n?)+)")
@@ -88,6 +92,7 @@ class Definition(NamedTuple):
         by: the default keys to group by; None for a report with fixed keys.
         among: the keys that `by` may name.
         keys: the fixed keys, after those of `by`; without `by`, they are among the columns.
+        more_keys: the other columns without which the keys of two rows may be equal.
         also: another SQL file, whose rows the drawing needs.
         has_one_period: whether `by` may name only one period.
         subject: the parameter that names a record; if the result has no rows, it does not exist.
@@ -104,6 +109,7 @@ class Definition(NamedTuple):
     by: tuple[str, ...] | None = None
     among: tuple[str, ...] = CLAIM_KEYS
     keys: tuple[str, ...] = ()
+    more_keys: tuple[str, ...] = ()
     also: str | None = None
     has_one_period: bool = False
     subject: str | None = None
@@ -198,9 +204,9 @@ REPORTS: Mapping[str, Definition] = {
     for each in (
         _report("claims_summary", by=("chain", "day")),
         _report("confirmation_times", by=("chain",), also="confirmation_distribution"),
-        _report("stuck_claims"),
-        _report("failures", by=("chain",)),
-        _report("failing_schedules"),
+        _report("stuck_claims", more_keys=("id",)),
+        _report("failures", by=("chain",), more_keys=("error_message",)),
+        _report("failing_schedules", more_keys=("schedule",)),
         _report(
             "restrictions",
             by=("month",),
@@ -208,11 +214,16 @@ REPORTS: Mapping[str, Definition] = {
             keys=("type", "set_by", "reason_code"),
             has_one_period=True,
         ),
-        _report("group_statement", keys=("day",), subject="group"),
-        _report("reconciliation", keys=("group", "month")),
-        _report("cohort", keys=("month", "age_months")),
-        _report("anomalies", by=("chain",), among=CLAIM_KEYS[: -len(PERIODS)]),
+        _report("group_statement", keys=("day",), more_keys=("asset",), subject="group"),
+        _report("reconciliation", keys=("group", "month"), more_keys=("asset",)),
+        _report("cohort", keys=("month", "age_months"), more_keys=("asset",)),
+        _report("anomalies", by=("chain",), among=CLAIM_KEYS[: -len(PERIODS)], more_keys=("day",)),
         _report("orchestration_flow", keys=("source_asset", "destination_asset", "status")),
-        _report("history", subject="id", is_lenient=True),
+        _report(
+            "history",
+            more_keys=("at", "record", "id", "event"),
+            subject="id",
+            is_lenient=True,
+        ),
     )
 }

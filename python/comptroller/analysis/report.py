@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from comptroller.analysis.formatting import report_section
@@ -29,14 +31,15 @@ class Report(ArrowRows):
         name: the name of the report, such as ``claims_summary``.
         title: the title.
         formula: how the values are computed.
-        keys: the keys of the rows.
+        by: the keys that were requested, or are fixed.
+        keys: the columns that identify a row.
         given: the arguments of the report by name, such as ``since``.
         distribution: the numbers of claims by duration, for confirmation times without a period.
         has_gaps: whether amounts of more than 20 digits before the point are null.
     """
 
     definition: Definition
-    keys: tuple[str, ...]
+    by: tuple[str, ...]
     _frame: polars.DataFrame
     given: Mapping[str, Any] = field(default_factory=dict)
     _sql: Callable[[], str] = str
@@ -47,6 +50,17 @@ class Report(ArrowRows):
         self.name = self.definition.name
         self.title = self.definition.title
         self.formula = self.definition.formula
+        own = (
+            self.definition.all_keys(self.by, self.given)
+            if self.definition.by is not None
+            else self.by
+        )
+        self.keys = (*own, *self.definition.more_keys)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without the engine, which cannot be copied.
+        engine = {"engine": None} if "engine" in self.given else {}
+        return {**self.__dict__, "given": {**self.given, **engine}, "_sql": partial(str, self.sql)}
 
     @property
     def sql(self) -> str:
@@ -56,14 +70,14 @@ class Report(ArrowRows):
     @property
     def over(self) -> str:
         """A summary of the keys, the arguments, the time range and the number of rows."""
-        parts = [f"by {', '.join(self.keys)}"] if self.keys else []
+        parts = [f"by {', '.join(self.by)}"] if self.by else []
         parts += [f"in {asset}" for asset in self._folded() if asset is not None]
         parts += [
             f"{word} {' or '.join(map(str, given)) if isinstance(given, tuple) else given}"
             for name, word in _WORDS.items()
             if (given := self.given.get(name)) is not None
         ]
-        period = period_of(self.keys)
+        period = period_of(self.by)
         if period is not None and self._frame[period].count():
             days = self._frame[period].dt.date()
             parts.append(" to ".join(map(str, (days.min(), days.max()))))
@@ -78,7 +92,7 @@ class Report(ArrowRows):
         Omits the column asset if all rows have the same asset, which `over` names.
         """
         shown = self._frame.drop("asset") if self._folded() else self._frame
-        period = period_of(self.keys)
+        period = period_of(self.by)
         if period is None or len(self) <= rows:
             return shown.head(rows)
         newest = shown.sort(period, descending=True, nulls_last=True, maintain_order=True)
@@ -86,7 +100,7 @@ class Report(ArrowRows):
 
     def _folded(self) -> list[str | None]:
         """Returns the only asset of all rows, unless the asset is a key; else an empty list."""
-        if "asset" not in self._frame.columns or "asset" in self.keys:
+        if "asset" not in self._frame.columns or "asset" in self.by:
             return []
         assets = self._frame["asset"].unique().to_list()
         return assets if len(assets) == 1 else []
@@ -102,8 +116,15 @@ class Report(ArrowRows):
         return self._frame.clone()
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Returns the rows as dicts: amounts as Decimal, times as aware datetimes."""
-        return self._frame.to_dicts()
+        """Returns the rows as dicts: amounts as Decimal, days as dates, times as aware datetimes.
+
+        An amount of zero is exactly ``Decimal("0")``.
+        """
+        amounts = [name for name, type in self._frame.schema.items() if type.is_decimal()]
+        rows = self._frame.to_dicts()
+        for row in rows:
+            row.update((name, Decimal(0)) for name in amounts if row[name] == 0)
+        return rows
 
     def plot(self, theme: str = "light") -> Picture:
         """Draws the report as an altair chart, 600 pixels wide.

@@ -43,6 +43,7 @@ class Reports(Runner):
         customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
+        tz: str = "UTC",
         engine: str | Engine | None = None,
     ) -> Report:
         """How many claims are there, what do they amount to, and how many succeeded?
@@ -55,19 +56,21 @@ class Reports(Runner):
 
         Args:
             by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
-                customer, schedule, claim_type, hour, day, week, month.
+                customer, schedule, claim_type, hour, day, week, month, quarter, year.
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
             chain: only records of these chains.
             asset: only records of these assets.
             jurisdiction: only records of payout groups of these jurisdictions.
-            group: only records of these payout groups.
+            group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
+            tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
-            keys: the keys of `by`, asset; a period is its start in UTC.
+            keys: the keys of `by`, asset; a period is the date of its start in `tz`, an hour a
+                time in UTC.
             claims: the number of claims (count).
             confirmed_amount: the exact sum of the amounts of CONFIRMED claims (amount).
             waiting_amount: the exact sum of the amounts of PENDING and SUBMITTED claims
@@ -89,6 +92,7 @@ class Reports(Runner):
             "customer": customer,
             "since": since,
             "until": until,
+            "tz": tz,
             "engine": engine,
         }
         return self.run(REPORTS["claims_summary"], {"by": by, **common})
@@ -106,6 +110,7 @@ class Reports(Runner):
         customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
+        tz: str = "UTC",
         engine: str | Engine | None = None,
     ) -> Report:
         """How long do claims take to be confirmed, including claims that still wait?
@@ -117,20 +122,22 @@ class Reports(Runner):
 
         Args:
             by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
-                customer, schedule, claim_type, hour, day, week, month.
+                customer, schedule, claim_type, hour, day, week, month, quarter, year.
             as_of: the end of the waiting times; if None, the newest updated_at.
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
             chain: only records of these chains.
             asset: only records of these assets.
             jurisdiction: only records of payout groups of these jurisdictions.
-            group: only records of these payout groups.
+            group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
+            tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
-            keys: the keys of `by`; a period is its start in UTC.
+            keys: the keys of `by`; a period is the date of its start in `tz`, an hour a time in
+                UTC.
             confirmed: the number of CONFIRMED claims that have both times (count).
             waiting: the number of SUBMITTED claims that have a submitted_at (count).
             p50_seconds: the median; null if never reached (seconds).
@@ -146,6 +153,7 @@ class Reports(Runner):
             "customer": customer,
             "since": since,
             "until": until,
+            "tz": tz,
             "engine": engine,
         }
         return self.run(REPORTS["confirmation_times"], {"by": by, "as_of": as_of, **common})
@@ -163,6 +171,7 @@ class Reports(Runner):
         customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
+        tz: str = "UTC",
         engine: str | Engine | None = None,
     ) -> Report:
         """Which claims have waited longer than nearly all confirmed claims of their chain?
@@ -179,10 +188,11 @@ class Reports(Runner):
             chain: only records of these chains.
             asset: only records of these assets.
             jurisdiction: only records of payout groups of these jurisdictions.
-            group: only records of these payout groups.
+            group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
+            tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
@@ -204,6 +214,7 @@ class Reports(Runner):
             "customer": customer,
             "since": since,
             "until": until,
+            "tz": tz,
             "engine": engine,
         }
         return self.run(
@@ -222,6 +233,7 @@ class Reports(Runner):
         customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
+        tz: str = "UTC",
         engine: str | Engine | None = None,
     ) -> Report:
         """Why did claims fail, and how many failures did a later claim make good?
@@ -232,19 +244,21 @@ class Reports(Runner):
 
         Args:
             by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
-                customer, schedule, claim_type, hour, day, week, month.
+                customer, schedule, claim_type, hour, day, week, month, quarter, year.
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
             chain: only records of these chains.
             asset: only records of these assets.
             jurisdiction: only records of payout groups of these jurisdictions.
-            group: only records of these payout groups.
+            group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
+            tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
-            keys: the keys of `by`, asset; a period is its start in UTC.
+            keys: the keys of `by`, asset; a period is the date of its start in `tz`, an hour a
+                time in UTC.
             error_message: the message; null if there is none (text).
             failures: the number of FAILED claims with this message (count).
             amount: the exact sum of their amounts (amount).
@@ -263,6 +277,7 @@ class Reports(Runner):
             "customer": customer,
             "since": since,
             "until": until,
+            "tz": tz,
             "engine": engine,
         }
         return self.run(REPORTS["failures"], {"by": by, **common})
@@ -279,12 +294,13 @@ class Reports(Runner):
         customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
+        tz: str = "UTC",
         engine: str | Engine | None = None,
     ) -> Report:
         """On which schedules have claims failed since the last confirmed claim?
 
         The FAILED claims of a schedule that were created after its last CONFIRMED claim. A schedule
-        is listed if it has at least `least` of them. Filters select failures; the last CONFIRMED
+        is listed if it has at least so many of them. Filters select failures; the last CONFIRMED
         claim is that of all claims of the schedule. The filter status selects FAILED or nothing.
 
         Args:
@@ -293,10 +309,11 @@ class Reports(Runner):
             chain: only records of these chains.
             asset: only records of these assets.
             jurisdiction: only records of payout groups of these jurisdictions.
-            group: only records of these payout groups.
+            group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
+            tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
@@ -317,6 +334,7 @@ class Reports(Runner):
             "customer": customer,
             "since": since,
             "until": until,
+            "tz": tz,
             "engine": engine,
         }
         return self.run(REPORTS["failing_schedules"], {"least": least, **common})
@@ -333,6 +351,7 @@ class Reports(Runner):
         customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
+        tz: str = "UTC",
         engine: str | Engine | None = None,
     ) -> Report:
         """How many controls were created, deleted and active, and how long do they last?
@@ -345,19 +364,21 @@ class Reports(Runner):
         select none.
 
         Args:
-            by: the keys to group by, from customer, hour, day, week, month.
+            by: the keys to group by, from customer, hour, day, week, month, quarter, year.
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
             chain: only records of these chains.
             asset: only records of these assets.
             jurisdiction: only records of payout groups of these jurisdictions.
-            group: only records of these payout groups.
+            group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
+            tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
-            keys: the keys of `by`, type, set_by, reason_code; a period is its start in UTC.
+            keys: the keys of `by`, type, set_by, reason_code; a period is the date of its start
+                in `tz`, an hour a time in UTC.
             created: the number of controls created in the period (count).
             lifted: the number of controls lifted in the period (count).
             active: the number of controls active at its end (count).
@@ -373,6 +394,7 @@ class Reports(Runner):
             "customer": customer,
             "since": since,
             "until": until,
+            "tz": tz,
             "engine": engine,
         }
         return self.run(REPORTS["restrictions"], {"by": by, **common})
@@ -389,6 +411,7 @@ class Reports(Runner):
         customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
+        tz: str = "UTC",
         engine: str | Engine | None = None,
     ) -> Report:
         """What did a group hold and claim on each day of a month?
@@ -399,7 +422,7 @@ class Reports(Runner):
         but no holdings; the filter asset leaves out the rows of other assets, too.
 
         Args:
-            group: the payout group.
+            group: the payout group, by id or unique name.
             month: a month such as 2026-05.
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
             chain: only records of these chains.
@@ -408,17 +431,21 @@ class Reports(Runner):
             customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
+            tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
-            day: the day; null in the last row, which covers the month (time).
+            day: the day; null in the last row, which covers the month (date).
             asset: the asset: the group's, and others that it claimed (text).
-            opening_holdings: the balance of its addresses when the day began (amount).
+            opening_holdings: the balance of its addresses when the day began; null if unknown
+                (amount).
             claims: the number of its claims confirmed on the day (count).
             claimed: the exact sum of their amounts (amount).
-            closing_holdings: the balance of its addresses when the day ended (amount).
+            closing_holdings: the balance of its addresses when the day ended; null if unknown
+                (amount).
             last_claim: the last of these claims; the greatest id of several (text).
             last_claim_at: when it was confirmed (time).
+            group: the payout group (text).
         """
         common = {
             "status": status,
@@ -428,6 +455,7 @@ class Reports(Runner):
             "customer": customer,
             "since": since,
             "until": until,
+            "tz": tz,
             "engine": engine,
         }
         return self.run(REPORTS["group_statement"], {"group": group, "month": month, **common})
@@ -445,6 +473,7 @@ class Reports(Runner):
         customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
+        tz: str = "UTC",
         engine: str | Engine | None = None,
     ) -> Report:
         """Do the amounts that groups claimed match the balances of their addresses?
@@ -463,15 +492,16 @@ class Reports(Runner):
             chain: only records of these chains.
             asset: only records of these assets.
             jurisdiction: only records of payout groups of these jurisdictions.
-            group: only records of these payout groups.
+            group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
+            tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
             group: the payout group, in each month from its first month on (text).
-            month: the month (time).
+            month: the month (date).
             asset: the asset: the group's, and others that it claimed (text).
             ledger: its ledger; null if the group is unknown (text).
             claimed: the exact sum of its CONFIRMED claims (amount).
@@ -492,6 +522,7 @@ class Reports(Runner):
             "customer": customer,
             "since": since,
             "until": until,
+            "tz": tz,
             "engine": engine,
         }
         return self.run(
@@ -509,6 +540,7 @@ class Reports(Runner):
         customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
+        tz: str = "UTC",
         engine: str | Engine | None = None,
     ) -> Report:
         """How many of the groups that first claimed in a month still claim in later months?
@@ -522,14 +554,15 @@ class Reports(Runner):
             chain: only records of these chains.
             asset: only records of these assets.
             jurisdiction: only records of payout groups of these jurisdictions.
-            group: only records of these payout groups.
+            group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
+            tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
-            month: the month of the first claim (time).
+            month: the month of the first claim (date).
             age_months: the number of months since then; 0 in that month (count).
             asset: the asset that they claim (text).
             groups: the number of groups that created a claim at that age (count).
@@ -547,6 +580,7 @@ class Reports(Runner):
             "customer": customer,
             "since": since,
             "until": until,
+            "tz": tz,
             "engine": engine,
         }
         return self.run(REPORTS["cohort"], {**common})
@@ -565,6 +599,7 @@ class Reports(Runner):
         customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
+        tz: str = "UTC",
         engine: str | Engine | None = None,
     ) -> Report:
         """On which days was the number of claims or the confirmed amount far from usual?
@@ -585,15 +620,17 @@ class Reports(Runner):
             chain: only records of these chains.
             asset: only records of these assets.
             jurisdiction: only records of payout groups of these jurisdictions.
-            group: only records of these payout groups.
+            group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
+            tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
-            keys: the keys of `by`, asset; a period is its start in UTC.
-            day: the day; the last day may be incomplete (time).
+            keys: the keys of `by`, asset; a period is the date of its start in `tz`, an hour a
+                time in UTC.
+            day: the day; the last day may be incomplete (date).
             value: the claims created on it, or the exact sum of their confirmed amounts
                 (amount).
             median: the median of the series (amount).
@@ -609,6 +646,7 @@ class Reports(Runner):
             "customer": customer,
             "since": since,
             "until": until,
+            "tz": tz,
             "engine": engine,
         }
         return self.run(
@@ -626,6 +664,7 @@ class Reports(Runner):
         customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
+        tz: str = "UTC",
         engine: str | Engine | None = None,
     ) -> Report:
         """Between which assets does value move, and how do the orchestrations end?
@@ -640,10 +679,11 @@ class Reports(Runner):
             chain: only records of these chains.
             asset: only records of these assets.
             jurisdiction: only records of payout groups of these jurisdictions.
-            group: only records of these payout groups.
+            group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
+            tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
@@ -651,7 +691,8 @@ class Reports(Runner):
             destination_asset: the asset that comes out (text).
             status: the status (text).
             orchestrations: the number of orchestrations (count).
-            source_amount: the exact sum in units of the source asset (amount).
+            source_amount: the exact sum of the known amounts, in the source asset; null if none
+                (amount).
             p50_seconds: the median duration; null unless the status is final (seconds).
             p90_seconds: the 90th percentile; null unless the status is final (seconds).
         """
@@ -664,6 +705,7 @@ class Reports(Runner):
             "customer": customer,
             "since": since,
             "until": until,
+            "tz": tz,
             "engine": engine,
         }
         return self.run(REPORTS["orchestration_flow"], {**common})
@@ -680,6 +722,7 @@ class Reports(Runner):
         customer: Texts | None = None,
         since: Since = None,
         until: Since = None,
+        tz: str = "UTC",
         engine: str | Engine | None = None,
     ) -> Report:
         """Which events happened to a claim, an identity, a payout group or an address?
@@ -695,10 +738,11 @@ class Reports(Runner):
             chain: only records of these chains.
             asset: only records of these assets.
             jurisdiction: only records of payout groups of these jurisdictions.
-            group: only records of these payout groups.
+            group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
             since: only records created at this time or later.
             until: only records created before this time.
+            tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
@@ -721,6 +765,7 @@ class Reports(Runner):
             "customer": customer,
             "since": since,
             "until": until,
+            "tz": tz,
             "engine": engine,
         }
         return self.run(REPORTS["history"], {"id": id, **common})

@@ -28,7 +28,7 @@ from comptroller.errors import Error, Forbidden, InvalidRequest, invalid, make
 class ReportRequest:
     """A request for a report, validated and assembled. Raises InvalidRequest."""
 
-    def __init__(self, definition: Definition, given: Mapping[str, Any]) -> None:
+    def __init__(self, definition: Definition, given: Mapping[str, Any], tables: Tables) -> None:
         self.definition = definition
         takes = definition.takes
         self.given = {name: given.get(name, each.default) for name, each in takes.items()}
@@ -36,7 +36,7 @@ class ReportRequest:
             if isinstance(self.given[name], Iterable) and not isinstance(self.given[name], str):
                 self.given[name] = tuple(self.given[name])
         self.identity = (definition.name, *self.given.items())
-        self._values = parameters.values(takes, self.given)
+        self._values = parameters.values(takes, self.given, tables.groups_named)
         self._by: tuple[str, ...] = self._values.get("by", ())
         periods = [key for key in self._by if key in PERIODS]
         if len(periods) > 1 and definition.has_one_period:
@@ -47,6 +47,7 @@ class ReportRequest:
         self._statements = [self._assembled()]
         if definition.also is not None and not periods:
             self._statements.append(assemble(definition.also, self._by, absent))
+        self.names = frozenset.intersection(*(each.names for each in self._statements))
         #: The columns that the report reads from each table.
         self.reads = _joined(each.reads for each in self._statements)
 
@@ -66,7 +67,7 @@ class ReportRequest:
     def answer(self, tables: Tables) -> Report:
         """Runs the report. Raises NotFound if the report has a subject that does not exist."""
         definition, engine = self.definition, tables.engine
-        tables.prepare(self.reads, self._filters(), is_lenient=definition.is_lenient)
+        tables.prepare(self.reads, self._filters(), self.names, is_lenient=definition.is_lenient)
         statement, *also = self._statements
         has_gaps = False
         try:
@@ -84,7 +85,7 @@ class ReportRequest:
             if whole == self.given:
                 raise parameters.unknown(definition.subject, self.given[definition.subject])
             # The subject exists if it has rows without bounds and filters.
-            ReportRequest(definition, whole).answer(tables)
+            ReportRequest(definition, whole, tables).answer(tables)
         return Report(
             definition,
             self._by if definition.by is not None else definition.keys,
@@ -119,8 +120,8 @@ class Runner:
         """Runs a report with these arguments; the others have their defaults."""
         self._source.version()  # raises Closed in a forked child, which may never get its turn
         with self._turn, self._tables(given.get("engine")) as tables:
-            request = ReportRequest(definition, given)
             tables.drop_outdated()
+            request = ReportRequest(definition, given, tables)
             with busy(f"running {definition.name}"):
                 return request.answer(tables)
 
@@ -131,14 +132,16 @@ class Runner:
 
         Reports that run before this iterator is exhausted use their own copy of the tables.
         """
-        requests = [ReportRequest(part.definition, {**part.given, **common}) for part in parts]
-        reads = _joined(request.reads for request in requests)
-        for request in requests:
-            request.reads = {table: reads[table] for table in request.reads}
         done: dict[tuple[Any, ...], Report | Error] = {}
         running = busy("running the reports")
         with self._tables(common.get("engine")) as tables, running:
             tables.drop_outdated()
+            requests = [
+                ReportRequest(part.definition, {**part.given, **common}, tables) for part in parts
+            ]
+            reads = _joined(request.reads for request in requests)
+            for request in requests:
+                request.reads = {table: reads[table] for table in request.reads}
             for request in requests:
                 if request.identity not in done:
                     done[request.identity] = _answer(request, tables)

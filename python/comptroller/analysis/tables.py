@@ -10,11 +10,12 @@ from typing import Any
 
 import polars
 
+from comptroller.analysis.assemble import assemble
 from comptroller.analysis.engines import Engine
 from comptroller.analysis.registry import ALL_ROWS, TABLES
 from comptroller.bulk.files import refuse_open_store
 from comptroller.description import members
-from comptroller.errors import Forbidden, invalid, make
+from comptroller.errors import Forbidden, InvalidRequest, invalid, make
 
 #: Columns by table.
 Reads = Mapping[str, Collection[str]]
@@ -42,6 +43,10 @@ class Store:
         """Copies columns of the rows that match the filters."""
         given = {**filters, **ALL_ROWS.get(table, {})}
         engine.read(table, self._resources[table].stream(columns, **given))
+
+
+class MissingTable(InvalidRequest):
+    """The source has no such table."""
 
 
 class Exports:
@@ -74,7 +79,8 @@ class Exports:
     ) -> None:
         """Makes the engine scan all of the files. Raises InvalidRequest if the table has none."""
         if table not in self._paths:
-            raise invalid("tables", f"there is no {table}; there are {', '.join(self._paths)}")
+            found = invalid("tables", f"there is no {table}; there are {', '.join(self._paths)}")
+            raise MissingTable(found.code, found.status, found.detail, found.errors)
         path = self._paths[table]
         pattern = f"{path}/**/*.parquet" if Path(path).is_dir() else path
         for each in (path, *glob(pattern, recursive=True)):  # noqa: PTH207
@@ -102,13 +108,26 @@ class Tables:
             self._cached.clear()
         self._version = version
 
+    def groups_named(self, name: str) -> list[str]:
+        """Returns the ids of the payout groups that have a name."""
+        statement = assemble("named_groups", (), frozenset())
+        self.prepare(statement.reads, {})
+        groups = self.engine.run(statement, {})
+        return groups.filter(polars.col("name") == name)["id"].to_list()
+
     def prepare(
-        self, reads: Reads, filters: Mapping[str, Any], *, is_lenient: bool = False
+        self,
+        reads: Reads,
+        filters: Mapping[str, Any],
+        optional: Collection[str] = (),
+        *,
+        is_lenient: bool = False,
     ) -> None:
         """Reads the missing tables, columns and rows; of claims, those that match the filters.
 
-        With `is_lenient`, tables that the caller may not read are empty. Raises Forbidden if the
-        caller may not read a table; with `is_lenient`, only if it may read none of them.
+        With `is_lenient`, tables that the caller may not read are empty; without, only the
+        `optional` ones, which are also empty if the source lacks them. Raises Forbidden if the
+        caller may not read another table; with `is_lenient`, only if it may read none of them.
         """
         others = {} if self._version is None else _SHARED
         refused: list[Forbidden] = []
@@ -122,10 +141,11 @@ class Tables:
             self._cached.pop(table, None)
             try:
                 self._source.copy_to(self.engine, table, sorted(wanted), needed)
-            except Forbidden as error:
-                if not is_lenient:
+            except (Forbidden, MissingTable) as error:
+                if table not in optional and not (is_lenient and isinstance(error, Forbidden)):
                     raise
-                refused.append(error)
+                if isinstance(error, Forbidden):
+                    refused.append(error)
                 self.engine.read(table, _empty(table, wanted))
             else:
                 self._cached[table] = wanted, needed

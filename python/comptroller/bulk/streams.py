@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
-from comptroller.arguments import texts
+from comptroller.arguments import choice, texts
 from comptroller.errors import Error, closed, make, require, unavailable
 
 if TYPE_CHECKING:
@@ -85,20 +85,36 @@ class ArrowRows(Rows):
             table: pyarrow.Table = arrow.table(self)
         return table
 
-    def to_pandas(self) -> pandas.DataFrame:
+    def to_pandas(self, amounts: str = "exact") -> pandas.DataFrame:
         """Returns all rows as a pandas frame: amounts as Arrow decimals, times aware.
 
         Sums of Arrow decimals are exact; sums of Python Decimals would be rounded to the 28 digits
-        of Python's context. Raises MissingExtra without pandas or pyarrow.
+        of Python's context.
+
+        Args:
+            amounts: exact; or float, for libraries that do not know decimals, such as Altair. A
+                float has 15 to 17 digits, so amounts, and sums of them, are no longer exact.
+
+        Raises:
+            InvalidRequest: `amounts` is neither.
+            MissingExtra: pandas or pyarrow is not installed.
         """
+        choice("amounts", amounts, ("exact", "float"))
         arrow = require("pyarrow", "to_pandas()")
         frames = require("pandas", "to_pandas()")
+
+        table = self.to_arrow()
+        decimals = [field.name for field in table.schema if arrow.types.is_decimal(field.type)]
+        if amounts == "float":
+            for name in decimals:
+                place = table.schema.get_field_index(name)
+                table = table.set_column(place, name, table[name].cast(arrow.float64()))
 
         def exact(arrow_type: Any) -> Any:
             decimal = arrow.types.is_decimal(arrow_type)
             return frames.ArrowDtype(arrow_type) if decimal else None
 
-        frame: pandas.DataFrame = self.to_arrow().to_pandas(types_mapper=exact)
+        frame: pandas.DataFrame = table.to_pandas(types_mapper=exact)
         return frame
 
 

@@ -11,6 +11,7 @@ import click
 
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option
+from comptroller.display.html import TableColumn
 from comptroller.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _show(ready: Query) -> None:
     texts = list(zip(*shown, strict=True)) or [()] * len(ready.columns)
     screen.show(
         screen.table_of(
-            (column.name, values, column.is_number)
+            TableColumn(column.name, values, column.is_number)
             for column, values in zip(ready.columns, texts, strict=True)
         )
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +17,24 @@ from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
 from comptroller.display import numbers
 from comptroller.display.html import printable
-from comptroller.errors import Error
+from comptroller.errors import Error, Forbidden
 
 if TYPE_CHECKING:
     from comptroller.analysis.overview import Overview
     from comptroller.analysis.parameters import Parameter
     from comptroller.analysis.registry import Definition
     from comptroller.analysis.report import Report
+    from comptroller.service import Service
 
 _SHOWN_ROWS = 40
-_METAVARS = {"time": "TIME", "month": "YYYY-MM", "group": "ID", "share": "SHARE", "texts": "TEXT"}
+_METAVARS = {
+    "time": "TIME",
+    "zone": "ZONE",
+    "month": "YYYY-MM",
+    "group": "ID|NAME",
+    "share": "SHARE",
+    "texts": "TEXT",
+}
 _TYPES: dict[str, Any] = {"number": float, "count": int}
 
 
@@ -189,7 +197,7 @@ def _report(
     with screen.existing_store(db, customer) as svc, screen.waiting("running the report"):
         ran = getattr(svc.reports, definition.name)(**given)
         if html is not None:
-            _write_html([ran], html, f"{ran.title}: {db}")
+            _write_html([ran], html, f"{ran.title}: {db}", _as_of(svc))
     if html is not None:
         _show_written(html, [ran.name], as_json)
     elif sql:
@@ -224,7 +232,7 @@ def _overview(
                         written.append(name)
                         yield part
 
-            _write_html(permitted(), html, f"Reports on {db}")
+            _write_html(permitted(), html, f"Reports on {db}", _as_of(svc))
     if html is not None:
         _show_left_out(left_out)
         _show_written(html, written, as_json)
@@ -261,7 +269,7 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, Decimal):
         return numbers.plain(value)
-    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, date) else value
 
 
 def draw(report: Report) -> None:
@@ -308,11 +316,22 @@ def _require_html() -> None:
         require(module, "--html", "analysis")
 
 
-def _write_html(parts: Iterable[Overview | Report], path: str, title: str) -> None:
+def _as_of(svc: Service) -> datetime | None:
+    """Return when the newest claim was created; None if there is none that the caller may read."""
+    try:
+        newest = svc.claims.list(limit=1).items
+    except Forbidden:
+        return None
+    return newest[0].created_at if newest else None
+
+
+def _write_html(
+    parts: Iterable[Overview | Report], path: str, title: str, as_of: datetime | None
+) -> None:
     """Write reports as one HTML file. Raises Unusable if it cannot be written."""
     from comptroller.analysis.document import document
     from comptroller.bulk.files import refuse_store, whole_file
 
     refuse_store("--html", path)
     with whole_file(path) as part:
-        part.write_text(document(parts, title), encoding="utf-8")
+        part.write_text(document(parts, title, as_of), encoding="utf-8")

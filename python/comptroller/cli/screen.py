@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from decimal import Decimal
 from importlib.util import find_spec
@@ -18,7 +18,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from comptroller.display.html import printable
+from comptroller.display.html import TableColumn, printable
 from comptroller.display.progress import Progress, bar, clock
 
 if TYPE_CHECKING:
@@ -178,13 +178,13 @@ def table(*columns: str, title: str | None = None) -> Table:
     return made
 
 
-def table_of(columns: Iterable[tuple[str, Sequence[str | None], bool]]) -> Table:
-    """Return a table of columns (name, texts, whether they are numbers); only prose may wrap."""
+def table_of(columns: Iterable[TableColumn]) -> Table:
+    """Return a table of columns; only prose may wrap."""
     from rich.cells import cell_len
 
     made = table()
     shown = []
-    for name, texts, is_number in columns:
+    for name, texts, is_number, _ in columns:
         shown_texts = formatted(texts)
         is_prose = not is_number and any(" " in text and len(text) > _PROSE for text in shown_texts)
         made.add_column(

@@ -22,11 +22,15 @@ _UNFIT = re.compile(
 
 
 class TableColumn(NamedTuple):
-    """A column of a table: values as text, None for an empty cell; numbers are right-aligned."""
+    """A column of a table: values as text, None for an empty cell; numbers are right-aligned.
+
+    Pages show the heading, in plain words, instead of the name.
+    """
 
     name: str
     texts: Sequence[str | None]
     is_number: bool = False
+    heading: str | None = None
 
 
 def html(template: str, **values: Any) -> str:

@@ -82,6 +82,10 @@ class Spark:
 
 def _translated(query: exp.Expr) -> str:
     """Translates a statement for Spark, where the tables are views such as ``store_claims``."""
+    for zoned in list(query.find_all(exp.AtTimeZone)):
+        is_local = isinstance(zoned.this, exp.Cast) and zoned.this.is_type("TIMESTAMPTZ")
+        name = "from_utc_timestamp" if is_local else "to_utc_timestamp"
+        zoned.replace(exp.Anonymous(this=name, expressions=[zoned.this, zoned.args["zone"]]))
     for node in list(query.find_all(exp.Table, exp.CTE, exp.DataType)):
         if isinstance(node, exp.Table) and node.db == STORE:
             node.set("this", exp.to_identifier(f"store_{node.name}"))

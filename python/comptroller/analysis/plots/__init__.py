@@ -18,6 +18,7 @@ import vl_convert
 from altair.utils.schemapi import debug_mode
 
 from comptroller.analysis.plots import drawings
+from comptroller.analysis.plots.frames import with_instants
 from comptroller.analysis.plots.marks import message
 from comptroller.analysis.plots.theme import Picture, finished
 
@@ -64,7 +65,7 @@ def draw(report: Report, theme: str) -> tuple[Picture, Sequence[str]]:
     """
     notes: list[str] = []
     if len(report):
-        floats = report.to_polars().with_columns(pl.col(pl.Decimal).cast(pl.Float64))
+        floats = with_instants(report.to_polars().with_columns(pl.col(pl.Decimal).cast(pl.Float64)))
         picture = getattr(drawings, report.name)(floats, report, notes)
     else:
         picture = message(f"Nothing to show: {report.definition.empty}")

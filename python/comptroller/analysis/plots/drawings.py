@@ -11,7 +11,7 @@ import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots import frames, marks, theme
-from comptroller.analysis.plots.frames import by_asset, noted, with_series
+from comptroller.analysis.plots.frames import by_asset, noted, with_instants, with_series
 from comptroller.analysis.plots.marks import MAX_BARS, ROWS, coloured, drawn, message
 from comptroller.analysis.plots.theme import BLUE, GREEN, GREY, ORANGE, VERMILLION, Picture
 from comptroller.analysis.registry import PERIODS, period_of
@@ -21,19 +21,23 @@ if TYPE_CHECKING:
     from comptroller.analysis.report import Report
 
 
+def _zone(report: Report) -> str:
+    return str(report.given.get("tz", "UTC"))
+
+
 def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     """Draws the volume over time, by status or by the other keys; bars if there is no period.
 
     Adds success rates; or the confirmed amounts, if the key `status` is given or no claim has ended
     yet; or the waiting ones, if none is confirmed.
     """
-    period, keys = period_of(report.keys), [key for key in report.keys if key not in PERIODS]
+    period, keys = period_of(report.by), [key for key in report.by if key not in PERIODS]
     volume: Callable[[pl.DataFrame, str, str], alt.Chart] = marks.bars
     if period is None:
         named, by = with_series(frame, keys, "claims", MAX_BARS), ["series"]
     else:
         named = with_series(frame, ["status"] if "status" in keys else keys, "claims")
-        named, when = marks.timeline(named, period, "created, by {} (UTC)", notes)
+        named, when = marks.timeline(named, period, f"created, by {{}} ({_zone(report)})", notes)
         volume, by = partial(marks.volume_of, when=when, notes=notes), ["start", "series"]
     panels = [volume(named, "claims", "claims")]
     ended = pl.col("confirmed").sum() + pl.col("failed").sum()
@@ -76,21 +80,21 @@ def confirmation_times(frame: pl.DataFrame, report: Report, notes: list[str]) ->
     notes += noted(counts)
     if not len(confirmed):
         return message("No claim is confirmed yet.")
-    period = period_of(report.keys)
+    period = period_of(report.by)
     if period is None:
         return _distributions(confirmed, report, notes)
     return _percentiles(confirmed, report, period, notes)
 
 
 def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
-    named = frames.most_confirmed(frame, report.keys, MAX_BARS, notes)
+    named = frames.most_confirmed(frame, report.by, MAX_BARS, notes)
     places = named.with_columns(place=pl.col("series").to_physical().cast(pl.Int64) + 1)
     percentiles = places.unpivot(list(_PERCENTILES), index="place", variable_name="percentile")
     rules = percentiles.drop_nulls("value").with_columns(
         top=pl.col("place") - _HIGHEST, width=pl.col("percentile").replace_strict(_WIDTHS)
     )
     notes += marks.too_short(rules["value"])
-    steps = _steps(report, places.select(*report.keys, "place"), notes)
+    steps = _steps(report, places.select(*report.by, "place"), notes)
     times = pl.concat([rules["value"], steps["value"], steps["to"]])
     x = alt.X("value:Q", **marks.durations(times, "submitted to confirmed, log scale"))
     names = frames.names_of(named)
@@ -106,7 +110,7 @@ def _steps(report: Report, places: pl.DataFrame, notes: list[str]) -> pl.DataFra
     """Returns the bars of each distribution, scaled by its highest bar."""
     if report.distribution is None:
         return pl.DataFrame(schema=dict.fromkeys(("value", "to", "place", "top"), pl.Float64))
-    how: Any = {"on": report.keys, "nulls_equal": True} if report.keys else {"how": "cross"}
+    how: Any = {"on": report.by, "nulls_equal": True} if report.by else {"how": "cross"}
     steps = report.distribution.join(places, **how)
     notes.append("Grey: the number of claims by time, each row scaled by its maximum.")
     first = steps.filter(pl.col("step") == _FIRST_STEP)
@@ -124,10 +128,10 @@ def _percentiles(frame: pl.DataFrame, report: Report, period: str, notes: list[s
     latest = frame[period].unique().sort().tail(marks.MAX_PERIODS)
     shown = frame.filter(pl.col(period) >= latest.min())
     notes += noted({f"Shows the latest {len(latest)} {period}s.": len(frame) - len(shown)})
-    keys = [key for key in report.keys if key not in PERIODS]
+    keys = [key for key in report.by if key not in PERIODS]
     named = frames.most_confirmed(shown, keys, len(theme.SERIES), notes)
     notes += marks.too_short(pl.concat([named["p50"], named["p99"]]))
-    spanned, when = marks.timeline(named, period, "created, by {} (UTC)", notes)
+    spanned, when = marks.timeline(named, period, f"created, by {{}} ({_zone(report)})", notes)
     panels = [
         marks.lines(known, name, marks.durations(known[name], f"{name}, log scale"), when)
         for name in ("p50", "p99")
@@ -169,7 +173,7 @@ _OUTCOMES = {"failed": VERMILLION, "made good later": GREEN}
 
 def failures(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     """Draws the number of failures with each message, and how many were made good later."""
-    if others := [key for key in report.keys if key != "error_message"]:
+    if others := [key for key in report.by if key != "error_message"]:
         notes.append(f"Added over every {' and '.join(others)}.")
     renamed = frame.rename({"failures": "failed", "made_good": "made good later"})
     named = with_series(renamed, ["error_message"], "failed", MAX_BARS)
@@ -191,12 +195,12 @@ _CONTROL = ("type", "set_by")
 
 def restrictions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     """Draws the active controls by type and setter over time, and those created and lifted."""
-    period = period_of(report.keys)
+    period = period_of(report.by)
     if period is None:
         named = with_series(frame, _CONTROL, "active", MAX_BARS)
         return marks.bars(named, "active", "controls in force")
     named = with_series(frame, _CONTROL, "created")
-    spanned, when = marks.timeline(named, period, "by {} (UTC)", notes)
+    spanned, when = marks.timeline(named, period, f"by {{}} ({_zone(report)})", notes)
     # Each listed period has all active controls; of merged periods, the last one counts.
     last = spanned.filter(pl.col(period) == pl.col(period).max().over("start"))
     starts = spanned.select("start", "end").unique().sort("start")
@@ -217,10 +221,11 @@ _AMOUNTS = ("opening_holdings", "claimed", "closing_holdings")
 def group_statement(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     """Draws the holdings of each asset from day to day, and the claimed amounts below."""
     panels: list[Picture] = []
-    for asset, exact in by_asset(report.to_polars(), notes):
+    unknown = "more than 20 digits" if report.has_gaps else "unknown"
+    for asset, exact in by_asset(with_instants(report.to_polars()), notes):
         (month,) = exact.filter(pl.col("day").is_null()).to_dicts()
         opening, claimed, closing = (
-            "more than 20 digits" if amount is None else with_fraction(shortest(amount), 0)
+            unknown if amount is None else with_fraction(shortest(amount), 0)
             for amount in map(month.get, _AMOUNTS)
         )
         last = month["last_claim_at"]
@@ -229,16 +234,17 @@ def group_statement(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pi
         notes.append(f"Claimed {claimed} in {month['claims']:,} claims, {at}.")
         notes.append("A line joins the opening and the closing holdings of each day.")
         days = exact.drop_nulls("day").with_columns(pl.col(_AMOUNTS).cast(pl.Float64))
-        panels += _holdings(days, asset, notes)
+        panels += _holdings(days, asset, report, notes)
     return alt.vconcat(*panels)
 
 
-def _holdings(frame: pl.DataFrame, asset: str, notes: list[str]) -> list[Picture]:
-    days, when = marks.timeline(frame, "day", "day (UTC)", notes)
+def _holdings(frame: pl.DataFrame, asset: str, report: Report, notes: list[str]) -> list[Picture]:
+    days, when = marks.timeline(frame, "day", f"day ({_zone(report)})", notes)
     axis = alt.Axis(title=f"holdings ({asset})", labelExpr=marks.LABEL)
     opening = alt.Y("opening_holdings:Q", scale=alt.Scale(zero=False), axis=axis)
     line = alt.MarkDef("rule", color=BLUE, strokeWidth=2, strokeCap="round")
-    above = drawn(days, line, x=when, x2="end:T", y=opening, y2="closing_holdings:Q")
+    known = days.drop_nulls(["opening_holdings", "closing_holdings"])
+    above = drawn(known, line, x=when, x2="end:T", y=opening, y2="closing_holdings:Q")
     claimed = alt.Y("claimed:Q", **marks.quantity(days["claimed"], f"claimed ({asset})"))
     below = marks.period_bars(days, when, claimed, GREEN)
     return [above.properties(height=200), below.properties(height=100)]
@@ -307,7 +313,8 @@ def _without_deviation(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
 
 
 def _named(row: dict[str, Any]) -> str:
-    return f"{frames.shortened(row['group'])} in {row['month']:%Y-%m}"
+    name = "" if row["group_name"] is None else f"{row['group_name']}, "
+    return f"{frames.shortened(name + row['group'])} in {row['month']:%Y-%m}"
 
 
 def _far(deviation: float) -> str:
@@ -348,7 +355,7 @@ def anomalies(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     If there are many, draws those with the largest scores, and up to a quarter without a score;
     more days without one fill the limit if there are few with one.
     """
-    named = with_series(frame, frame.columns[: frame.columns.index("day")])
+    named = with_series(frame, [key for key in report.keys if key != "day"])
     has_score = pl.col("score").is_not_null()
     scored = named.filter(has_score).sort(pl.col("score").abs(), descending=True)
     unscored = named.filter(~has_score).head(max(_MAX_POINTS // 4, _MAX_POINTS - len(scored)))
@@ -362,7 +369,7 @@ def anomalies(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     furthest = max(scored["score"].abs(), default=0) or edge or 1
     side = pl.when(pl.col("value") < pl.col("median")).then(-furthest).otherwise(furthest)
     placed = shown.with_columns(pl.col("score").fill_null(side), known=has_score)
-    days, x = marks.with_times(placed, pl.col("day"), "1d", "day (UTC)")
+    days, x = marks.with_times(placed, pl.col("day"), "1d", f"day ({_zone(report)})")
     title = f"{report.given['measure']}, in MADs"
     scaled = marks.quantity([*days["score"], -edge, edge], title)
     y = alt.Y("score:Q", **scaled)

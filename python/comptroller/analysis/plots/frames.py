@@ -10,6 +10,7 @@ from itertools import count
 import polars as pl
 
 from comptroller.analysis.plots.theme import SERIES
+from comptroller.analysis.registry import NAMES
 from comptroller.display.html import printable
 
 #: The maximum number of assets whose amounts are drawn, each in its own panel.
@@ -24,6 +25,11 @@ _NAMES_OF_OBJECTS = {
     *("toString", "valueOf", "__defineGetter__", "__defineSetter__", "__lookupGetter__"),
     *("__lookupSetter__", "__proto__"),
 }
+
+
+def with_instants(frame: pl.DataFrame) -> pl.DataFrame:
+    """Returns the frame with the start of each date in UTC, as time axes show it."""
+    return frame.with_columns(pl.col(pl.Date).cast(pl.Datetime("us")).dt.replace_time_zone("UTC"))
 
 
 def noted(counts: Mapping[str, int]) -> list[str]:
@@ -72,10 +78,15 @@ def with_series(
     """
     if not keys:
         return frame.with_columns(pl.lit("all", pl.Enum(["all"])).alias(column))
-    heaviest, left = largest(frame, keys, most, weight)
-    names = labels(heaviest.rows(), *noted({"{} others": left}))
+    own_names = [NAMES[key] for key in keys if NAMES.get(key) in frame.columns]
+    heaviest, left = largest(frame, [*own_names, *keys], most, weight)
+    texts = [
+        [text for name, text in row.items() if name not in own_names or text is not None]
+        for row in heaviest.to_dicts()
+    ]
+    names = labels(texts, *noted({"{} others": left}))
     series = pl.Series(column, names[: len(heaviest)], dtype=pl.Enum(names))
-    named = heaviest.with_columns(series)
+    named = heaviest.select(keys).with_columns(series)
     joined = frame.join(named, on=keys, how="left", nulls_equal=True, maintain_order="left")
     return joined.with_columns(pl.col(column).fill_null(names[-1]))
 

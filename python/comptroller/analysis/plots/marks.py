@@ -20,7 +20,7 @@ from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, Picture
 MAX_BARS = 20
 #: The maximum number of periods that can be distinguished at 600 pixels.
 MAX_PERIODS = 180
-_STEPS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo"}
+_STEPS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo", "quarter": "1q"}
 _STEPS |= {"year": "1y", "decade": "10y", "century": "100y"}
 _LAST = datetime.max.replace(tzinfo=UTC)
 #: The axis with a row for each series.
@@ -45,8 +45,10 @@ PERCENT = (
     "abs(datum.value) < 10 ? format(datum.value, '~%') "
     ": replace(format(datum.value * 100, '~s'), 'G', 'bn') + '%'"
 )
-#: Labels of dates, and of times except midnight.
-_TIME = "utcFormat(datum.value, datum.value % 86400000 ? '%m-%d %H:%M' : '%Y-%m-%d')"
+#: Labels of dates; and of times, except midnight, on an axis of at most two weeks.
+_DATE = "utcFormat(datum.value, '%Y-%m-%d')"
+_TIME = "utcFormat(datum.value, datum.value % 86400000 ? '%Y-%m-%d %H:%M' : '%Y-%m-%d')"
+_TIMES_UP_TO_MS = 14 * 86_400_000
 _SHORTEST_S, _HOUR_S, _DAY_S, _YEAR_S = 0.001, 3_600, 86_400, 365 * 86_400
 #: The ticks on an axis of seconds, and their labels.
 _DURATIONS = {_SHORTEST_S: "1 ms", 0.01: "10 ms", 0.1: "0.1 s", 1: "1 s", 10: "10 s", 60: "1 min"}
@@ -163,7 +165,8 @@ def with_times(
     timed = frame.with_columns(start=start, end=end)
     starts, ends = (timed[name].dt.epoch("ms").unique().sort() for name in ("start", "end"))
     values = starts.gather_every(math.ceil(len(starts) / _MAX_DATES)).to_list()
-    axis = alt.Axis(title=title, values=values, labelExpr=_TIME, labelFlush=False, grid=False)
+    label = _TIME if ends[-1] - starts[0] <= _TIMES_UP_TO_MS else _DATE
+    axis = alt.Axis(title=title, values=values, labelExpr=label, labelFlush=False, grid=False)
     scale = alt.Scale(type="utc", domain=[starts[0], ends[-1]], nice=False, padding=0)
     return timed, alt.X("start:T", scale=scale, axis=axis)
 

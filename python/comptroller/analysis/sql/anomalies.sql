@@ -10,7 +10,7 @@
 --
 -- $band (number = 5.0): the usual distance from the median, in MADs
 -- $measure (claims or amount): the measured value
--- day (time): the day; the last day may be incomplete
+-- day (date): the day; the last day may be incomplete
 -- value (amount): the claims created on it, or the exact sum of their confirmed amounts
 -- median (amount): the median of the series
 -- mad (amount): the median distance from the median

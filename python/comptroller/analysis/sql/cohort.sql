@@ -6,7 +6,7 @@
 -- month is the number of months between. It is active in a month if it created a claim in it. Only
 -- confirmed_amount was paid.
 --
--- month (time): the month of the first claim
+-- month (date): the month of the first claim
 -- age_months (count): the number of months since then; 0 in that month
 -- asset (text): the asset that they claim
 -- groups (count): the number of groups that created a claim at that age

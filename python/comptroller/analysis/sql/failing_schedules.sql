@@ -3,7 +3,7 @@
 -- Without rows: no schedule fails.
 --
 -- The FAILED claims of a schedule that were created after its last CONFIRMED claim. A schedule is
--- listed if it has at least `least` of them. Filters select failures; the last CONFIRMED claim is
+-- listed if it has at least so many of them. Filters select failures; the last CONFIRMED claim is
 -- that of all claims of the schedule. The filter status selects FAILED or nothing.
 --
 -- $least (count = 3): the minimum number of failures of a schedule

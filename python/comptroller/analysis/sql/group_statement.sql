@@ -7,16 +7,17 @@
 -- without a day, covers the whole month. since, until and the filters leave out claims, but no
 -- holdings; the filter asset leaves out the rows of other assets, too.
 --
--- $group (group): the payout group
+-- $group (group): the payout group, by id or unique name
 -- $month (month): a month such as 2026-05
--- day (time): the day; null in the last row, which covers the month
+-- day (date): the day; null in the last row, which covers the month
 -- asset (text): the asset: the group's, and others that it claimed
--- opening_holdings (amount): the balance of its addresses when the day began
+-- opening_holdings (amount): the balance of its addresses when the day began; null if unknown
 -- claims (count): the number of its claims confirmed on the day
 -- claimed (amount): the exact sum of their amounts
--- closing_holdings (amount): the balance of its addresses when the day ended
+-- closing_holdings (amount): the balance of its addresses when the day ended; null if unknown
 -- last_claim (text): the last of these claims; the greatest id of several
 -- last_claim_at (time): when it was confirmed
+-- group (text): the payout group
 WITH named AS (
   SELECT asset, NULL::VARCHAR AS claimed FROM groups
   WHERE "group"::VARCHAR IN (SELECT unnest($group))
@@ -32,31 +33,43 @@ WITH named AS (
   FROM named
   HAVING count(*) > 0
 ), spans AS (
-  SELECT day, day AS begins, day + INTERVAL 1 DAY AS ends
+  SELECT day, utc(day) AS begins, utc(day + INTERVAL 1 DAY) AS ends
   FROM (
     SELECT
       unnest(generate_series($month, $month + INTERVAL 1 MONTH - INTERVAL 1 DAY, INTERVAL 1 DAY))
         AS day
   ) AS days
   UNION ALL
-  SELECT NULL AS day, $month AS begins, $month + INTERVAL 1 MONTH AS ends
-), held_snapshots AS (
-  SELECT at, next_at, balance FROM snapshots WHERE "group"::VARCHAR IN (SELECT unnest($group))
+  SELECT NULL AS day, utc($month) AS begins, utc($month + INTERVAL 1 MONTH) AS ends
+), valid_snapshots AS (
+  SELECT
+    day,
+    balance,
+    at < begins AND (next_at IS NULL OR next_at >= begins) AS is_opening,
+    at < ends AND (next_at IS NULL OR next_at >= ends) AS is_closing
+  FROM spans
+  LEFT JOIN (
+    SELECT at, next_at, balance FROM snapshots WHERE "group"::VARCHAR IN (SELECT unnest($group))
+  ) AS own_snapshots
+    ON at < ends AND (next_at IS NULL OR next_at >= begins)
 ), held AS (
   SELECT
     spans.day,
-    total(CASE WHEN at < begins AND (next_at IS NULL OR next_at >= begins) THEN balance ELSE 0 END)
-      AS opening,
-    total(CASE WHEN at < ends AND (next_at IS NULL OR next_at >= ends) THEN balance ELSE 0 END)
-      AS closing
-  FROM spans
-  LEFT JOIN held_snapshots ON at < ends AND (next_at IS NULL OR next_at >= begins)
+    CASE
+      WHEN count(CASE WHEN is_opening THEN 1 END) > 0
+      THEN total(CASE WHEN is_opening THEN balance ELSE 0 END)
+    END AS opening,
+    CASE
+      WHEN count(CASE WHEN is_closing THEN 1 END) > 0
+      THEN total(CASE WHEN is_closing THEN balance ELSE 0 END)
+    END AS closing
+  FROM valid_snapshots AS spans
   GROUP BY spans.day
 ), confirmed AS (
   SELECT coalesce(asset, own_asset) AS asset, id, amount, confirmed_at
   FROM claims CROSS JOIN own
   WHERE status = 'CONFIRMED'
-    AND confirmed_at >= $month AND confirmed_at < $month + INTERVAL 1 MONTH
+    AND confirmed_at >= utc($month) AND confirmed_at < utc($month + INTERVAL 1 MONTH)
 ), assets AS (
   SELECT own_asset AS asset FROM own
   UNION
@@ -74,12 +87,13 @@ WITH named AS (
 SELECT
   claimed.day,
   asset,
-  max(CASE WHEN asset IS NOT DISTINCT FROM own_asset THEN opening ELSE 0 END) AS opening_holdings,
+  max(CASE WHEN asset IS NOT DISTINCT FROM own_asset THEN opening END) AS opening_holdings,
   count(id) AS claims,
   total(CASE WHEN id IS NOT NULL THEN amount ELSE 0 END) AS claimed,
-  max(CASE WHEN asset IS NOT DISTINCT FROM own_asset THEN closing ELSE 0 END) AS closing_holdings,
+  max(CASE WHEN asset IS NOT DISTINCT FROM own_asset THEN closing END) AS closing_holdings,
   max(CASE WHEN place = 1 THEN id END) AS last_claim,
-  max(confirmed_at) AS last_claim_at
+  max(confirmed_at) AS last_claim_at,
+  $group[1] AS "group"
 FROM claimed
 JOIN held ON held.day IS NOT DISTINCT FROM claimed.day
 CROSS JOIN own

@@ -12,7 +12,7 @@
 -- destination_asset (text): the asset that comes out
 -- status (text): the status
 -- orchestrations (count): the number of orchestrations
--- source_amount (amount): the exact sum in units of the source asset
+-- source_amount (amount): the exact sum of the known amounts, in the source asset; null if none
 -- p50_seconds (seconds): the median duration; null unless the status is final
 -- p90_seconds (seconds): the 90th percentile; null unless the status is final
 WITH timed AS (
@@ -26,7 +26,10 @@ WITH timed AS (
   FROM orchestrations AS o
   WHERE ($since IS NULL OR o.created_at >= $since) AND ($until IS NULL OR o.created_at < $until)
 ), counted AS (
-  SELECT keys, count(*) AS orchestrations, total(coalesce(source_amount, 0)) AS source_amount
+  SELECT
+    keys,
+    count(*) AS orchestrations,
+    CASE WHEN count(source_amount) > 0 THEN total(coalesce(source_amount, 0)) END AS source_amount
   FROM timed
   GROUP BY keys
 )

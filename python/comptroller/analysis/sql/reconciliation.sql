@@ -12,7 +12,7 @@
 -- $month (month?): a month such as 2026-05; by default each month with claims or holdings
 -- $tolerance (number = 0.05): the tolerated deviation from the median rate
 -- group (text): the payout group, in each month from its first month on
--- month (time): the month
+-- month (date): the month
 -- asset (text): the asset: the group's, and others that it claimed
 -- ledger (text): its ledger; null if the group is unknown
 -- claimed (amount): the exact sum of its CONFIRMED claims
@@ -23,17 +23,23 @@
 -- deviation (ratio): annual_rate / median_rate - 1
 -- within_tolerance (flag): whether the deviation is tolerated; false for claims on holdings of 0
 WITH confirmed AS (
-  SELECT "group", asset, date_trunc('day', confirmed_at) AS day, total(amount) AS amount
+  SELECT "group", asset, date_trunc('day', local(confirmed_at)) AS day, total(amount) AS amount
   FROM every_claim
   WHERE status = 'CONFIRMED' AND confirmed_at IS NOT NULL
     AND ($status IS NULL OR status IN (SELECT unnest($status)))
-  GROUP BY "group", asset, date_trunc('day', confirmed_at)
+  GROUP BY "group", asset, date_trunc('day', local(confirmed_at))
 ), seen AS (
   SELECT "group", asset, day FROM confirmed
   UNION ALL
-  SELECT "group", NULL AS asset, date_trunc('day', at) AS day FROM snapshots
+  SELECT "group", NULL AS asset, date_trunc('day', local(at)) AS day FROM snapshots
 ), months AS (
-  SELECT month, month + INTERVAL 1 MONTH AS month_end, until
+  SELECT
+    month,
+    month + INTERVAL 1 MONTH AS month_end,
+    until,
+    utc(month) AS begins_at,
+    utc(month + INTERVAL 1 MONTH) AS ends_at,
+    utc(until) AS until_at
   FROM (
     SELECT DISTINCT date_trunc('month', day) AS month FROM seen WHERE $month IS NULL
     UNION ALL
@@ -70,10 +76,11 @@ WITH confirmed AS (
     month,
     floor(balance)::DECIMAL(20, 0) AS units,
     (balance - floor(balance))::DECIMAL(18, 18) AS fraction,
-    greatest(at, month) AS begins,
-    least(next_at, month_end, until) AS ends
+    greatest(at, begins_at) AS begins,
+    least(next_at, ends_at, until_at) AS ends
   FROM snapshots
-  JOIN months ON at < month_end AND month < until AND (next_at IS NULL OR next_at > month)
+  JOIN months
+    ON at < ends_at AND begins_at < until_at AND (next_at IS NULL OR next_at > begins_at)
 ), weighed AS (
   SELECT *, date_diff('microsecond', begins, ends)::DECIMAL(13, 0) AS lasted FROM standing
 ), held AS (

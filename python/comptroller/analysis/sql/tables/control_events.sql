@@ -15,7 +15,9 @@ WITH chosen_controls AS (
 SELECT
   *,
   date_trunc('hour', at) AS hour,
-  date_trunc('day', at) AS day,
-  date_trunc('week', at) AS week,
-  date_trunc('month', at) AS month
+  date_trunc('day', local(at)) AS day,
+  date_trunc('week', local(at)) AS week,
+  date_trunc('month', local(at)) AS month,
+  date_trunc('quarter', local(at)) AS quarter,
+  date_trunc('year', local(at)) AS year
 FROM unkeyed_events

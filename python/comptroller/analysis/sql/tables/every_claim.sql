@@ -12,9 +12,11 @@ SELECT
   c.customer_id AS customer,
   c.claim_schedule_id AS schedule,
   date_trunc('hour', c.created_at) AS hour,
-  date_trunc('day', c.created_at) AS day,
-  date_trunc('week', c.created_at) AS week,
-  date_trunc('month', c.created_at) AS month
+  date_trunc('day', local(c.created_at)) AS day,
+  date_trunc('week', local(c.created_at)) AS week,
+  date_trunc('month', local(c.created_at)) AS month,
+  date_trunc('quarter', local(c.created_at)) AS quarter,
+  date_trunc('year', local(c.created_at)) AS year
 FROM main.claims AS c
 LEFT JOIN main.payout_groups AS g ON g.id = c.payout_group_id
 LEFT JOIN claim_addresses AS a ON a.claim_id = c.id
