@@ -30,6 +30,7 @@ def furnish(svc: comptroller.Service, folder: Path) -> None:
     """Fills a store with a sample of every kind, and a failing schedule with hostile names."""
     fill(svc, folder, claims=3_000, seed=5)
     failed = {"onchain_status": "FAILED", "error_message": HOSTILE, "claim_schedule_id": "odd"}
+    failed["tx_hash"] = f"0x{'ab' * 32}"
     load(svc, "claims", *(claim(**failed) for _ in range(3)))
 
 

@@ -256,7 +256,7 @@ def identifier(name: str) -> exp.Identifier:
 
 def _expand_functions(tree: exp.Query, functions: Mapping[str, str]) -> None:
     """Replaces the functions that the documentation of this module lists by SQL of DuckDB."""
-    for call in list(tree.find_all(exp.Anonymous)):
+    for call in reversed(list(tree.find_all(exp.Anonymous))):  # the innermost first
         (argument,) = call.expressions
         text = functions[call.name].format(x=argument.sql(DuckDB))
         call.replace(parse_one(text, read=DuckDB))

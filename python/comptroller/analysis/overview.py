@@ -127,6 +127,13 @@ def _schedules(frame: pl.DataFrame) -> _Found:
         yield f"{row['schedule']}: {failed}, none confirmed: {_named(row['last_message'])}", {}
 
 
+def _shared(frame: pl.DataFrame) -> _Found:
+    transactions = frame.group_by("tx_hash", "chain").agg(pl.col("claims").sum())
+    count, claims = len(transactions), transactions["claims"].sum()
+    what = f"{_plural(count, 'transaction')} {'is' if count == 1 else 'are'} named by"
+    yield f"{what} {_plural(claims, 'claim')}, which may count twice", {}
+
+
 def _outside(frame: pl.DataFrame) -> _Found:
     beyond = frame.filter(~pl.col("within_tolerance"))
     newest = beyond.filter(pl.col("month") == pl.col("month").max())
@@ -184,6 +191,7 @@ PARTS: Sequence[Part] = (
     Part(REPORTS["failures"], {"by": ()}, title="Failures", show=_failures),
     Part(REPORTS["stuck_claims"], {}, _stuck),
     Part(REPORTS["failing_schedules"], {}, _schedules),
+    Part(REPORTS["shared_transactions"], {}, _shared),
     Part(REPORTS["reconciliation"], {}, _outside),
     Part(REPORTS["anomalies"], {}, _days),
     Part(REPORTS["anomalies"], {"measure": "amount"}, _days),

@@ -207,6 +207,7 @@ REPORTS: Mapping[str, Definition] = {
         _report("stuck_claims", more_keys=("id",)),
         _report("failures", by=("chain",), more_keys=("error_message",)),
         _report("failing_schedules", more_keys=("schedule",)),
+        _report("shared_transactions", more_keys=("tx_hash", "chain", "asset")),
         _report(
             "restrictions",
             by=("month",),
@@ -214,6 +215,7 @@ REPORTS: Mapping[str, Definition] = {
             keys=("type", "set_by", "reason_code"),
             has_one_period=True,
         ),
+        _report("restricted", more_keys=("control",)),
         _report("group_statement", keys=("day",), more_keys=("asset",), subject="group"),
         _report("reconciliation", keys=("group", "month"), more_keys=("asset",)),
         _report("cohort", keys=("month", "age_months"), more_keys=("asset",)),

@@ -176,4 +176,4 @@ def _require_drawing(purpose: str) -> None:
 _WORDS = {"id": "of", "month": "in", **dict(zip(FILTERS, FILTERS, strict=True))}
 _WORDS |= {"since": "from", "until": "before"}
 _WORDS |= {"as_of": "as of", "percentile": "percentile", "tolerance": "tolerance"}
-_WORDS |= {"band": "band", "measure": "measure", "least": "at least"}
+_WORDS |= {"on": "on", "band": "band", "measure": "measure", "least": "at least"}

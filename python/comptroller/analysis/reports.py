@@ -339,6 +339,62 @@ class Reports(Runner):
         }
         return self.run(REPORTS["failing_schedules"], {"least": least, **common})
 
+    def shared_transactions(
+        self,
+        *,
+        status: Texts | None = None,
+        chain: Texts | None = None,
+        asset: Texts | None = None,
+        jurisdiction: Texts | None = None,
+        group: Texts | None = None,
+        customer: Texts | None = None,
+        since: Since = None,
+        until: Since = None,
+        tz: str = "UTC",
+        engine: str | Engine | None = None,
+    ) -> Report:
+        """Which transactions are named by more than one claim?
+
+        Claims of one chain with the same tx_hash. One transaction may pay several groups; if it
+        does not, the claim was recorded twice and its amount counts twice. Filters select claims
+        before they are compared.
+
+        Args:
+            status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
+            chain: only records of these chains.
+            asset: only records of these assets.
+            jurisdiction: only records of payout groups of these jurisdictions.
+            group: only records of these payout groups, by id or unique name.
+            customer: only records of these customers.
+            since: only records created at this time or later.
+            until: only records created before this time.
+            tz: the time zone of days and longer periods, and of bounds.
+            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+
+        Columns:
+            tx_hash: the hash of the transaction (text).
+            chain: the chain (text).
+            asset: the asset of these claims (text).
+            claims: the number of claims that name the transaction (count).
+            groups: the number of their payout groups (count).
+            confirmed_amount: the exact sum of the amounts of those that are CONFIRMED (amount).
+            first_at: when the first of them was created (time).
+            last_at: when the last of them was created (time).
+        """
+        common = {
+            "status": status,
+            "chain": chain,
+            "asset": asset,
+            "jurisdiction": jurisdiction,
+            "group": group,
+            "customer": customer,
+            "since": since,
+            "until": until,
+            "tz": tz,
+            "engine": engine,
+        }
+        return self.run(REPORTS["shared_transactions"], {**common})
+
     def restrictions(
         self,
         by: Sequence[str] = ("month",),
@@ -398,6 +454,66 @@ class Reports(Runner):
             "engine": engine,
         }
         return self.run(REPORTS["restrictions"], {"by": by, **common})
+
+    def restricted(
+        self,
+        on: Since = None,
+        *,
+        status: Texts | None = None,
+        chain: Texts | None = None,
+        asset: Texts | None = None,
+        jurisdiction: Texts | None = None,
+        group: Texts | None = None,
+        customer: Texts | None = None,
+        since: Since = None,
+        until: Since = None,
+        tz: str = "UTC",
+        engine: str | Engine | None = None,
+    ) -> Report:
+        """Which identities are restricted on a day, by which control, since when and why?
+
+        A register of the controls in force at any time of the day: created before it ends, and not
+        lifted before it begins. A control has neither status nor chain, asset, jurisdiction or
+        payout group, so these filters select none.
+
+        Args:
+            on: the day, by its start; if None, the day of the newest change of a control.
+            status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
+            chain: only records of these chains.
+            asset: only records of these assets.
+            jurisdiction: only records of payout groups of these jurisdictions.
+            group: only records of these payout groups, by id or unique name.
+            customer: only records of these customers.
+            since: only records created at this time or later.
+            until: only records created before this time.
+            tz: the time zone of days and longer periods, and of bounds.
+            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+
+        Columns:
+            identity: the restricted identity (text).
+            reference: its reference id, given by the client (text).
+            type: what it may not do (text).
+            set_by: who restricted it (text).
+            created_at: restricted since (time).
+            lifted_at: when the control was lifted; null if it still was in force (time).
+            reason_code: the coded reason (text).
+            reason: the reason in prose (text).
+            created_by: the client that created the control, or operator (text).
+            control: the id of the control (text).
+        """
+        common = {
+            "status": status,
+            "chain": chain,
+            "asset": asset,
+            "jurisdiction": jurisdiction,
+            "group": group,
+            "customer": customer,
+            "since": since,
+            "until": until,
+            "tz": tz,
+            "engine": engine,
+        }
+        return self.run(REPORTS["restricted"], {"on": on, **common})
 
     def group_statement(
         self,

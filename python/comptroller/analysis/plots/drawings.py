@@ -190,6 +190,12 @@ def failing_schedules(frame: pl.DataFrame, report: Report, notes: list[str]) -> 
     return marks.bars(named, "failures", "claims failed since the last confirmed", VERMILLION)
 
 
+def shared_transactions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the number of claims that name each transaction."""
+    named = with_series(frame, ["tx_hash"], "claims", MAX_BARS)
+    return marks.bars(named, "claims", "claims that name the transaction", ORANGE)
+
+
 _CONTROL = ("type", "set_by")
 
 
@@ -213,6 +219,12 @@ def restrictions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pictu
     changes = summed.unpivot(["created", "lifted"], index=["start", "end"])
     y = alt.Y("value:Q", **marks.quantity(changes["value"], "made, lifted"))
     return alt.vconcat(in_force, marks.period_bars(changes, when, y).properties(height=110))
+
+
+def restricted(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the number of controls in force on the day, by type and setter."""
+    named = with_series(frame.with_columns(controls=1), _CONTROL, "controls", MAX_BARS)
+    return marks.bars(named, "controls", "controls in force on the day")
 
 
 _AMOUNTS = ("opening_holdings", "claimed", "closing_holdings")

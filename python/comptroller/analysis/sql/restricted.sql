@@ -1,0 +1,44 @@
+-- Who is restricted
+-- Which identities are restricted on a day, by which control, since when and why?
+-- Without rows: nobody whom the filters select is restricted on this day.
+--
+-- A register of the controls in force at any time of the day: created before it ends, and not
+-- lifted before it begins. A control has neither status nor chain, asset, jurisdiction or payout
+-- group, so these filters select none.
+--
+-- $on (time?): the day, by its start; if None, the day of the newest change of a control
+-- identity (text): the restricted identity
+-- reference (text): its reference id, given by the client
+-- type (text): what it may not do
+-- set_by (text): who restricted it
+-- created_at (time): restricted since
+-- lifted_at (time): when the control was lifted; null if it still was in force
+-- reason_code (text): the coded reason
+-- reason (text): the reason in prose
+-- created_by (text): the client that created the control, or operator
+-- control (text): the id of the control
+WITH changes AS (
+  SELECT max(greatest(c.created_at, coalesce(c.deleted_at, c.created_at))) AS newest
+  FROM controls AS c
+), days AS (
+  SELECT coalesce($on, utc(date_trunc('day', local(newest)))) AS begins FROM changes
+), spans AS (
+  SELECT begins, utc(local(begins) + INTERVAL 1 DAY) AS ends FROM days
+)
+SELECT
+  c.identity_id AS identity,
+  i.ref_id AS reference,
+  c.type,
+  c.set_by,
+  c.created_at,
+  c.deleted_at AS lifted_at,
+  c.reason_code,
+  c.reason,
+  c.created_by,
+  c.id AS control
+FROM controls AS c
+CROSS JOIN spans
+LEFT JOIN main.identities AS i ON i.id = c.identity_id
+WHERE c.created_at < ends AND (c.deleted_at IS NULL OR c.deleted_at >= begins)
+  AND ($since IS NULL OR c.created_at >= $since) AND ($until IS NULL OR c.created_at < $until)
+ORDER BY identity, created_at, control
