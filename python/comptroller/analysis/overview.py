@@ -129,7 +129,7 @@ def _schedules(frame: pl.DataFrame) -> _Found:
 
 def _shared(frame: pl.DataFrame) -> _Found:
     transactions = frame.group_by("tx_hash", "chain").agg(pl.col("claims").sum())
-    count, claims = len(transactions), transactions["claims"].sum()
+    count, claims = len(transactions), int(transactions["claims"].sum())
     what = f"{_plural(count, 'transaction')} {'is' if count == 1 else 'are'} named by"
     yield f"{what} {_plural(claims, 'claim')}, which may count twice", {}
 
