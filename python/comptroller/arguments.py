@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from math import isfinite, nan
+from math import isfinite, isnan, nan
 from typing import TypeAlias
 from uuid import UUID
 
@@ -292,6 +292,8 @@ def _plain(path: str, value: object, *, exact: bool, depth: int) -> object:
     if isinstance(value, float):
         if exact:
             raise _inexact(path, value)
+        if isnan(value):
+            return None  # a missing value of a table
         return float(value) if isfinite(value) else _NOT_JSON
     if depth >= _MAX_DEPTH and not exact:
         # The core rejects this level. Deeper ones are left out, as the nesting may be endless.
@@ -312,6 +314,8 @@ def _plain(path: str, value: object, *, exact: bool, depth: int) -> object:
 
 
 def _unchecked(path: str, value: datetime | Decimal | UUID) -> object:
+    if type(value).__name__ == "NaTType" or (isinstance(value, Decimal) and value.is_nan()):
+        return None  # a missing value of a table
     try:
         return text(path, value)
     except InvalidRequest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
 import msgspec
 
@@ -21,6 +21,7 @@ from comptroller.bulk.loading import (
     opened,
 )
 from comptroller.bulk.parquet import write_dataset, write_parquet
+from comptroller.bulk.mapping import Options, read_mapping
 from comptroller.display.html import html
 from comptroller.display.progress import Progress, busy, observer
 from comptroller.errors import imported, invalid, require
@@ -113,6 +114,8 @@ class Service(Resources):
         keep_going: bool = False,
         dry_run: bool = False,
         progress: Progress | bool | None = None,
+        mapping: str | os.PathLike[str] | None = None,
+        **columns: Unpack[Options],
     ) -> LoadResult:
         """Loads records of one kind and counts the outcome of every line. For the operator.
 
@@ -121,8 +124,8 @@ class Service(Resources):
 
         Args:
             kind: one of :data:`comptroller.values.KINDS`, such as ``claims``.
-            source: a path, a binary file (NDJSON, a JSON array or a saved list response, also
-                gzipped), a data frame (anything with ``__arrow_c_stream__``: polars, pandas,
+            source: a path or a binary file (NDJSON, a JSON array, a saved list response, CSV,
+                Parquet or Excel, also compressed with gzip, zstd, bzip2, xz or zip), a data frame (anything with ``__arrow_c_stream__``: polars, pandas,
                 pyarrow, a DuckDB relation, a :class:`comptroller.Stream`), or an iterable of dicts
                 or records, which is iterated on the calling thread. Times are RFC 3339 or aware
                 datetimes, amounts plain decimals as str, Decimal or int. A row that JSON cannot
@@ -136,6 +139,10 @@ class Service(Resources):
                 most ten times a second. An exception that it raises ends the load, as Ctrl-C does.
                 True shows a bar (needs tqdm), False none. By default a notebook shows a bar for a
                 load of more than a second.
+            mapping: a TOML file with the options below, which options of the call override.
+            columns: how columns become members: ``rename``, ``constants``, ``decimal``,
+                ``separator``, ``sheet``, ``tz``, ``dayfirst``, ``ids`` and ``floats``, see
+                :class:`comptroller.bulk.mapping.ColumnMapping`.
 
         If an exception ends a load after a commit (of a batch of `keep_going`, or of the whole
         load), the exception has the LoadResult of the committed lines as its ``load_result``.
@@ -156,7 +163,7 @@ class Service(Resources):
             kind = arguments.kind(kind)
             with (
                 observer(progress, f"loading {kind}") as observed,
-                opened(source, kind, observed) as given,
+                opened(source, kind, observed, read_mapping(mapping, columns)) as given,
             ):
                 options = LoadOptions(
                     None if customer_id is None else arguments.text("customer_id", customer_id),
@@ -181,8 +188,9 @@ class Service(Resources):
     ) -> dict[str, LoadResult]:
         """Loads a folder that has a file for each kind, such as ``comptroller sample all`` writes.
 
-        A file is named after its kind, ``claims.ndjson``; also ``.jsonl`` or ``.json``, with dashes
-        or underscores, and gzipped as ``.gz``. Kinds without a file are skipped. Each file is a
+        A file is named after its kind, ``claims.ndjson``; also ``.jsonl``, ``.json``, ``.csv``,
+        ``.tsv``, ``.parquet`` or ``.xlsx``, with dashes or underscores, and compressed as ``.gz``,
+        ``.zst``, ``.bz2``, ``.xz`` or ``.zip``. Kinds without a file are skipped. Each file is a
         load of its own. Records are loaded before the records that refer to them. If a load stores
         nothing because lines were rejected, the kinds after it are not loaded.
 

@@ -131,17 +131,6 @@ def test_a_missing_file_is_reported_and_not_created(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["claims.csv", "claims.PARQUET"])
-def test_a_file_of_another_format_is_refused_before_a_store_is_created(
-    run: Run, tmp_path: Path, name: str
-) -> None:
-    (tmp_path / name).write_text("id,amount\n")
-    ended = run("load", "claims", name)
-    assert ended.code == 1
-    assert f"file: {name} is not NDJSON or JSON; " in ended.err
-    assert [each.name for each in tmp_path.iterdir()] == [name]
-
-
 def test_a_file_that_is_not_a_store_is_refused(run: Run, tmp_path: Path) -> None:
     (tmp_path / "comptroller.db").write_text("not a store, just some text\n" * 40)
     for words in (["check"], ["report"], ["migrate"], ["load", "claims", "-"]):

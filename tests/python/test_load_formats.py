@@ -250,14 +250,6 @@ def test_an_array_of_saved_responses(shared_operator: Service) -> None:
     assert dry(shared_operator, json.dumps(pages).encode()).inserted == 4
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_utf_16_is_named(shared_operator: Service, encoding: str) -> None:
-    mark = "" if encoding == "utf-16" else "\ufeff"
-    result = dry(shared_operator, (mark + good(1).decode() + "\n").encode(encoding) * 50)
-    (rejection,) = result.rejections
-    assert "UTF-16" in rejection.message
-
-
 # ---- saved answers -------------------------------------------------------------------------------
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import itertools
+import lzma
 import os
 import select
 import stat
+import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -19,11 +20,14 @@ import msgspec
 
 from comptroller import arguments
 from comptroller._core import arrow_lines
+from comptroller.bulk import tables
+from comptroller.bulk.compression import COMPRESSED, Content, content, spooled
 from comptroller.bulk.files import refuse_open_store
+from comptroller.bulk.mapping import ColumnMapping, RowMapping
 from comptroller.bulk.streams import Rows
 from comptroller.display.html import SHOWN_ROWS, TableColumn, html
 from comptroller.display.progress import Progress
-from comptroller.errors import Error, InvalidRequest, Unavailable, invalid
+from comptroller.errors import Error, InvalidRequest, Unavailable, invalid, require
 from comptroller.values import KINDS
 
 if TYPE_CHECKING:
@@ -36,8 +40,7 @@ LoadSource: TypeAlias = (
 _LONGEST_WAIT_S = 0.1
 _MAX_SELECT_DESCRIPTORS = 1024  # select() accepts only smaller descriptors
 _LISTED_REJECTIONS = 1000
-_LOADED_SUFFIXES = frozenset({".ndjson", ".jsonl", ".json"})
-_GZIP_MAGIC = b"\x1f\x8b"
+_UNCHANGED = ColumnMapping()
 
 
 class Rejection(msgspec.Struct, frozen=True):
@@ -54,7 +57,8 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
     `committed` is True if lines were stored; otherwise the counts are those that a commit would
     have had. `rejections` has the first 1,000 rejected lines. `unknown_members` counts the lines
     of each member that the service does not know, and ignored; if the load ended early, also some
-    lines that were not stored.
+    lines that were not stored. `floats` counts the floats that became decimals, see the option
+    of `load`.
     """
 
     committed: bool
@@ -66,6 +70,7 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
     blank: int
     unknown_members: dict[str, int] = {}
     rejections: list[Rejection] = []
+    floats: int = 0
 
     def __repr__(self) -> str:
         names = ("inserted", "updated", "unchanged", "rejected", "blank")
@@ -104,40 +109,53 @@ class Opened(NamedTuple):
     total_bytes: int | None
     progress: Progress | None
     faults: Mapping[int, str] | None = None  # messages by line, see RowReader
+    lines_before: int = 0  # in the file, such as the header of a table
+    mapping: RowMapping | None = None
 
     def explained(self, result: LoadResult) -> LoadResult:
         """Returns the core's result, with the messages of rows that JSON cannot represent."""
-        if not self.faults:
+        if self.mapping is not None and self.mapping.floats:
+            result = msgspec.structs.replace(result, floats=self.mapping.floats)
+        if not self.faults and not self.lines_before:
             return result
+        faults = self.faults or {}
         rejections = [
-            Rejection(each.line, each.code, self.faults.get(each.line, each.message))
+            Rejection(each.line + self.lines_before, each.code, faults.get(each.line, each.message))
             for each in result.rejections
         ]
         return msgspec.structs.replace(result, rejections=rejections)
 
 
 @contextmanager
-def opened(source: LoadSource, kind: str, progress: Progress | None) -> Iterator[Opened]:
-    """Adapts a source of records for the core, decompressing gzip.
+def opened(
+    source: LoadSource,
+    kind: str,
+    progress: Progress | None,
+    mapping: ColumnMapping = _UNCHANGED,
+) -> Iterator[Opened]:
+    """Adapts a source of records for the core: decompresses files, and reads tables.
 
     Closes the files that it opened. Raises InvalidRequest for an invalid source. Reading raises
     InvalidRequest if the source cannot be read to its end.
     """
     if hasattr(source, "__arrow_c_stream__"):
-        yield Opened(_rows_reader(cast("Rows", source), kind), None, progress)
+        yield _from_frame(cast("Rows", source), _Work(kind, progress, mapping))
     elif isinstance(source, (str, os.PathLike)):
         path = arguments.path("source", source)
         refuse_open_store("source", path)
         with ExitStack() as closing:
             with _naming(path):
                 file = closing.enter_context(Path(path).open("rb"))
-                given = _from_path(path, file, progress)
+                given = _from_path(path, file, _Work(kind, progress, mapping), closing)
             yield given
     elif hasattr(source, "readinto") or hasattr(source, "read"):
         name = str(getattr(source, "name", "the file"))
-        with _naming(name):
-            given = _from_file(cast("BinaryIO", source), name, progress)
-        yield given
+        with ExitStack() as closing:
+            with _naming(name):
+                given = _from_file(
+                    cast("BinaryIO", source), name, _Work(kind, progress, mapping), closing
+                )
+            yield given
     elif isinstance(source, (bytes, bytearray, memoryview, Mapping)) or not isinstance(
         source, Iterable
     ):
@@ -147,8 +165,15 @@ def opened(source: LoadSource, kind: str, progress: Progress | None) -> Iterator
             "(io.BytesIO for bytes), a data frame or an iterable of dicts",
         )
     else:
-        reader = RowReader(source)
-        yield Opened(reader, None, progress, reader.faults)
+        yield _from_rows(source, _Work(kind, progress, mapping))
+
+
+class _Work(NamedTuple):
+    """The arguments of a load that every source needs."""
+
+    kind: str
+    progress: Progress | None
+    mapping: ColumnMapping
 
 
 def files_of_kinds(folder: str) -> dict[str, Path]:
@@ -160,10 +185,10 @@ def files_of_kinds(folder: str) -> dict[str, Path]:
         files = sorted(each for each in Path(folder).iterdir() if each.is_file())
     found: dict[str, Path] = {}
     for file in files:
-        stem, *suffixes = file.name.removesuffix(".gz").rsplit(".", 1)
-        if not suffixes or f".{suffixes[0]}" not in _LOADED_SUFFIXES:
+        plain = Path(file.stem) if file.suffix.lower() in COMPRESSED else Path(file.name)
+        if plain.suffix.lower() not in tables.FORMATS:
             continue
-        kind = stem.replace("_", "-")
+        kind = plain.stem.replace("_", "-")
         if kind not in KINDS:
             allowed = ", ".join(KINDS)
             raise invalid("folder", f"{file} is not named after a kind; kinds are {allowed}")
@@ -175,14 +200,15 @@ def files_of_kinds(folder: str) -> dict[str, Path]:
     return {kind: found[kind] for kind in KINDS if kind in found}
 
 
-def _rows_reader(source: Rows, kind: str) -> PieceReader:
-    """Reads the rows of a table or data frame as lines of a kind."""
-    try:
-        stream = source.__arrow_c_stream__()
-    except (Error, ImportError):
-        raise
-    except Exception as error:  # each library raises its own classes
-        raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
+def _frames_reader(frames: Iterable[Any], kind: str) -> PieceReader:
+    """Reads the rows of several frames as lines of a kind."""
+    return PieceReader(
+        piece for frame in frames for piece in _pieces(frame.__arrow_c_stream__(), kind)
+    )
+
+
+def _pieces(stream: object, kind: str) -> Iterator[TextPiece]:
+    """Returns the pieces of an Arrow stream. Raises InvalidRequest for columns that are invalid."""
     with _refusing_failures():
         rows = arrow_lines(stream, kind)
 
@@ -191,7 +217,7 @@ def _rows_reader(source: Rows, kind: str) -> PieceReader:
             while piece := rows.next():
                 yield piece
 
-    return PieceReader(pieces())
+    return pieces()
 
 
 @contextmanager
@@ -241,20 +267,42 @@ class RowReader(PieceReader):
 
     A row that JSON cannot represent becomes a line of invalid JSON, which the load rejects;
     `faults` has the message of each such line, up to the number that a result lists.
+
+    Args:
+        rows: the rows.
+        mapping: converts the rows; or if not `is_mapped`, only those that JSON cannot represent.
+        is_mapped: whether all rows are converted.
     """
 
-    def __init__(self, rows: Iterable[object]) -> None:
+    def __init__(
+        self, rows: Iterable[object], mapping: RowMapping | None = None, *, is_mapped: bool = True
+    ) -> None:
         super().__init__(itertools.starmap(self._line, enumerate(rows, start=1)))
+        self._mapping = mapping
+        self._is_mapped = is_mapped
         self.faults: dict[int, str] = {}
 
     def _line(self, number: int, row: object) -> bytes:
         try:
-            return arguments.line(row)
+            return self._encoded(row)
         except InvalidRequest as error:
             if len(self.faults) < _LISTED_REJECTIONS:
                 field, message = error.errors[0]
                 self.faults[number] = f"{field}: {message}" if field else message
             return b"NaN\n"
+
+    def _encoded(self, row: object) -> bytes:
+        if self._mapping is None:
+            return arguments.line(row)
+        if not self._is_mapped:
+            try:
+                return arguments.line(row)
+            except InvalidRequest:  # columns that are not members, scalars of numpy, missing values
+                return arguments.line(self._mapping(row))
+        if isinstance(row, bytes):
+            return row.rstrip(b"\r\n") + b"\n"  # a line that is not JSON
+        record = self._mapping(row)
+        return arguments.line(record) if record else b"\n"  # an empty row is a blank line
 
 
 class _ReadInto(io.RawIOBase):
@@ -279,10 +327,17 @@ class _ReadInto(io.RawIOBase):
 class _AbandonablePipe(io.RawIOBase):
     """A pipe or terminal whose blocked read ends when `abandoned` is set."""
 
-    def __init__(self, file: io.BufferedReader, descriptor: int, abandoned: Event) -> None:
+    def __init__(
+        self,
+        file: io.BufferedReader,
+        descriptor: int,
+        abandoned: Event,
+        progress: Progress | None,
+    ) -> None:
         self._file = file
         self._descriptor = descriptor
         self._abandoned = abandoned
+        self.progress = progress  # called while a read waits, if not None
 
     def readable(self) -> bool:
         return True
@@ -291,7 +346,11 @@ class _AbandonablePipe(io.RawIOBase):
         while not select.select([self._descriptor], [], [], _LONGEST_WAIT_S)[0]:
             if self._abandoned.is_set():
                 return 0
-        return self._file.readinto1(buffer)
+            if self.progress is not None:
+                self.progress(0, None, 0)
+        if hasattr(self._file, "readinto1"):
+            return self._file.readinto1(buffer)
+        return self._file.readinto(buffer)
 
 
 class _Named:
@@ -317,35 +376,106 @@ class _Named:
 def _naming(name: str) -> Iterator[None]:
     try:
         yield
-    except (OSError, EOFError, zlib.error) as error:
+    except (
+        *(OSError, EOFError, UnicodeError, zlib.error, lzma.LZMAError),
+        *(
+            zipfile.BadZipFile,
+            RuntimeError,
+            NotImplementedError,
+        ),  # the last two: encrypted, unknown
+    ) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise invalid("source", f"{name} cannot be read: {why}") from error
 
 
-def _from_path(path: str, file: io.BufferedReader, progress: Progress | None) -> Opened:
+def _from_frame(source: Rows, work: _Work) -> Opened:
+    if not work.mapping.changes_rows():
+        try:
+            stream = source.__arrow_c_stream__()
+        except (Error, ImportError):
+            raise
+        except Exception as error:  # each library raises its own classes
+            if hasattr(source, "itertuples"):  # pandas, with a column of several types
+                return _from_rows(tables.pandas_rows(source), work, is_mapped=True)
+            raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
+        return Opened(PieceReader(_pieces(stream, work.kind)), None, work.progress)
+    if hasattr(source, "itertuples"):
+        return _from_rows(tables.pandas_rows(source), work)
+    library = require("polars", "a mapping of a data frame", "analysis")
+    with tables.refusing(library, "the data frame"):
+        frame = library.DataFrame(source)
+    return _from_rows(tables.rows_of((frame,)), work)
+
+
+def _from_rows(rows: Iterable[object], work: _Work, *, is_mapped: bool = False) -> Opened:
+    mapping = RowMapping(work.kind, work.mapping)
+    reader = RowReader(rows, mapping, is_mapped=is_mapped or work.mapping.changes_rows())
+    return Opened(reader, None, work.progress, reader.faults, mapping=mapping)
+
+
+def _from_path(path: str, file: io.BufferedReader, work: _Work, closing: ExitStack) -> Opened:
     status = os.fstat(file.fileno())
-    if not stat.S_ISREG(status.st_mode) or file.peek(2)[:2] == _GZIP_MAGIC:
-        return _from_file(file, path, progress)
-    return Opened(path, status.st_size, progress)
+    if not stat.S_ISREG(status.st_mode):
+        return _from_file(file, path, work, closing)
+    of_packed = work.progress and _compressed_progress(file, status.st_size, work.progress)
+    found = content(file, path, closing)
+    format = tables.format_of(found.head, found.name)
+    if format != "json":
+        return _from_table(found, None if found.is_packed else path, format, work, closing)
+    if work.mapping.changes_rows():
+        return _from_rows(tables.json_rows(found.file), work)
+    if found.is_packed:
+        return Opened(_Named(found.file, path, Event()), None, of_packed)
+    return Opened(path, status.st_size, work.progress)
 
 
-def _from_file(file: BinaryIO, name: str, progress: Progress | None) -> Opened:
+def _from_file(file: BinaryIO, name: str, work: _Work, closing: ExitStack) -> Opened:
     if isinstance(file, io.TextIOBase):
         raise _text_file()
-    readable = cast("io.BufferedReader", file)
+    readable: Any = file
     if not hasattr(file, "readinto"):
-        readable = cast("io.BufferedReader", io.BufferedReader(_ReadInto(file)))
-    head, readable = _head(readable)
+        readable = io.BufferedReader(_ReadInto(file))
+    progress = of_packed = work.progress
     total = _remaining(readable)
     abandoned = Event()
     descriptor = _pipe_descriptor(file)
-    raw = readable if descriptor is None else _AbandonablePipe(readable, descriptor, abandoned)
-    if head != _GZIP_MAGIC:
-        return Opened(_Named(raw, name, abandoned), total, progress)
-    if progress is not None and total is not None:
-        progress = _compressed_progress(readable, total, progress)
-    content = gzip.GzipFile(fileobj=raw, mode="rb")
-    return Opened(_Named(content, name, abandoned), None, progress)
+    pipe = None
+    if descriptor is not None:
+        pipe = _AbandonablePipe(readable, descriptor, abandoned, progress)
+    elif progress is not None and total is not None:
+        of_packed = _compressed_progress(readable, total, progress)
+    found = content(pipe or readable, name, closing)
+    format = tables.format_of(found.head, found.name)
+    if format != "json":
+        return _from_table(found, None, format, work, closing)
+    if work.mapping.changes_rows():
+        return _from_rows(tables.json_rows(found.file), work)
+    if pipe:
+        pipe.progress = None  # the core calls it, on this thread
+    given = _Named(found.file, name, abandoned)
+    return Opened(given, None, of_packed) if found.is_packed else Opened(given, total, progress)
+
+
+def _from_table(
+    found: Content, path: str | None, format: tables.Format, work: _Work, closing: ExitStack
+) -> Opened:
+    """Reads a table from `path`, or from a copy of its content."""
+    options = work.mapping
+    path = path or spooled(found.file, closing).name
+    lines_before = 1
+    if format == "parquet":
+        batches = tables.parquet_frames(path, found.name)
+        lines_before = 0
+        if not options.changes_rows():
+            return Opened(_frames_reader(batches, work.kind), None, work.progress)
+    elif format == "xlsx":
+        batches = iter((tables.sheet_frame(path, found.name, options.sheet),))
+    else:
+        separator = options.separator or tables.separator_of(found.head)
+        batches = tables.csv_frames(path, found.name, separator)
+    mapping = RowMapping(work.kind, options, unescapes=format != "parquet")
+    reader = RowReader(tables.rows_of(batches), mapping)
+    return Opened(reader, None, work.progress, reader.faults, lines_before, mapping)
 
 
 def _pipe_descriptor(file: object) -> int | None:
@@ -361,20 +491,6 @@ def _text_file() -> Exception:
     return invalid("source", "the file is open for text; open it in binary mode ('rb')")
 
 
-def _head(file: io.BufferedReader) -> tuple[bytes, io.BufferedReader]:
-    """Returns the first two bytes, and a file that still begins with them."""
-    if hasattr(file, "peek"):
-        return bytes(file.peek(2)[:2]), file
-    if hasattr(file, "seekable") and file.seekable():
-        start = file.tell()
-        head = file.read(2)
-        file.seek(start)
-        return bytes(head or b""), file
-    # _ReadInto, because a BufferedReader directly over the caller's file would close that file.
-    buffered = cast("io.BufferedReader", io.BufferedReader(_ReadInto(file)))
-    return bytes(buffered.peek(2)[:2]), buffered
-
-
 def _remaining(file: object) -> int | None:
     if isinstance(file, io.BytesIO):
         return max(len(file.getbuffer()) - file.tell(), 0)
@@ -388,8 +504,8 @@ def _remaining(file: object) -> int | None:
     return None
 
 
-def _compressed_progress(file: io.BufferedReader, total: int, progress: Progress) -> Progress:
-    """Returns a callback that reports the progress of a gzip file in compressed bytes."""
+def _compressed_progress(file: BinaryIO, total: int, progress: Progress) -> Progress:
+    """Returns a callback that reports the progress of a packed file in compressed bytes."""
     start = file.tell()
 
     def report(_done: int, _total: int | None, rows: int) -> None:

@@ -34,6 +34,21 @@ class Kind(click.Choice[str]):
         return str(choice).replace("_", "-")
 
 
+class Assignment(click.ParamType[tuple[str, str]]):
+    """A name and a value, NAME=VALUE."""
+
+    name = "assignment"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Split the text at its first equals sign."""
+        name, equals, given = str(value).partition("=")
+        if not name or not equals:
+            self.fail(f"{value!r} has no name and value; give NAME=VALUE", param, ctx)
+        return name, given
+
+
 @click.command()
 @click.argument("kind", type=Kind([*KINDS, "all"]), metavar="KIND|all")
 @click.option(
@@ -99,6 +114,31 @@ def sample(
 )
 @click.option("--keep-going", is_flag=True, help="Store the valid lines if others are rejected.")
 @click.option("--dry-run", is_flag=True, help="Store nothing; show what a load would do.")
+@click.option(
+    "--map", "mapping", type=click.Path(), metavar="TOML", help="File with the options below."
+)
+@click.option(
+    "--rename",
+    type=Assignment(),
+    multiple=True,
+    metavar="COLUMN=MEMBER",
+    help="Member that a column holds; repeatable.",
+)
+@click.option(
+    "--constant",
+    type=Assignment(),
+    multiple=True,
+    metavar="MEMBER=VALUE",
+    help="Value of a member in lines that do not set it; repeatable.",
+)
+@click.option("--decimal", type=click.Choice([".", ","]), help="Decimal separator of amounts.")
+@click.option("--separator", metavar="CHARACTER", help="Between cells of CSV. Default: found.")
+@click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.")
+@click.option("--tz", metavar="ZONE", help="Time zone of times without an offset, and of days.")
+@click.option("--dayfirst/--monthfirst", default=None, help="What 03/04/2026 begins with.")
+@click.option("--ids", type=click.Choice(["uuid5"]), help="Make UUIDs of other ids.")
+@click.option("--floats", type=click.Choice(["shortest"]), help="Accept floats as decimals.")
+@click.option("--suggest", is_flag=True, help="Print a mapping file for FILE; load nothing.")
 @db_option
 @actor_option
 @json_option
@@ -110,14 +150,19 @@ def load(
     customer: str | None,
     keep_going: bool,
     dry_run: bool,
+    mapping: str | None,
+    rename: tuple[tuple[str, str], ...],
+    constant: tuple[tuple[str, str], ...],
+    suggest: bool,
     db: str,
     actor: str | None,
     as_json: bool,
+    **columns: Any,
 ) -> int:
     """Load records of a KIND from FILE into the store; - is standard input.
 
-    FILE is NDJSON, a JSON array or a saved list response, and may be gzipped. If a line is
-    rejected, nothing is stored, unless --keep-going is given.
+    FILE is NDJSON, a JSON array, a saved list response, CSV, Parquet or Excel, and may be
+    compressed. If a line is rejected, nothing is stored, unless --keep-going is given.
 
     \b
     comptroller load KIND FILE
@@ -136,6 +181,12 @@ def load(
         return _load_folder(_folder(kind, ctx), customer, keep_going, db, actor, as_json)
     kind = Kind(KINDS).convert(kind, ctx.command.params[0], ctx)
     _require_readable(file)
+    if suggest:
+        from comptroller.bulk.suggesting import suggest as suggested
+
+        click.echo(suggested(kind, file), nl=False)
+        return 0
+    columns |= {"rename": dict(rename) or None, "constants": dict(constant) or None}
     source: Any = sys.stdin.buffer if file == "-" else file
     ended_by: BaseException | None = None
     with comptroller.open(db, actor=actor) as svc, screen.progress(f"loading {kind}") as advance:
@@ -147,6 +198,8 @@ def load(
                 keep_going=keep_going,
                 dry_run=dry_run,
                 progress=advance,
+                mapping=mapping,
+                **columns,
             )
         except BaseException as error:
             committed: LoadResult | None = getattr(error, "load_result", None)
@@ -231,11 +284,6 @@ def _require_readable(file: str) -> None:
         raise invalid("file", f"{file} does not exist")
     if Path(file).is_dir():
         raise invalid("file", f"{file} is a folder; `comptroller load {file}` loads all of it")
-    if Path(file).suffix.lower() in (".csv", ".parquet"):
-        raise invalid(
-            "file",
-            f"{file} is not NDJSON or JSON; in Python, read it into a data frame and load that",
-        )
     if not os.access(file, os.R_OK):
         raise invalid("file", f"{file} cannot be read: permission denied")
 

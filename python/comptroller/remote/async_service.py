@@ -6,13 +6,14 @@ import os
 from collections.abc import AsyncIterable, Callable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self, TypeVar, Unpack
 
 import msgspec
 
 from comptroller.arguments import Filter
 from comptroller.async_operations import AsyncResources
 from comptroller.bulk.loading import LoadResult, LoadSource
+from comptroller.bulk.mapping import Options
 from comptroller.bulk.streams import Stream
 from comptroller.display.progress import Progress
 from comptroller.remote.async_channel import AsyncChannel
@@ -70,6 +71,8 @@ class AsyncService(AsyncResources):
         keep_going: bool = False,
         dry_run: bool = False,
         progress: Progress | bool | None = None,
+        mapping: str | os.PathLike[str] | None = None,
+        **columns: Unpack[Options],
     ) -> LoadResult:
         """Loads records of one kind: :meth:`comptroller.Service.load`.
 
@@ -82,6 +85,8 @@ class AsyncService(AsyncResources):
             keep_going: as for `Service.load`.
             dry_run: as for `Service.load`.
             progress: as for `Service.load`; called in the thread.
+            mapping: as for `Service.load`.
+            columns: as for `Service.load`.
 
         Returns:
             The counts of the lines, the rejected lines and the unknown members.
@@ -98,6 +103,8 @@ class AsyncService(AsyncResources):
                 keep_going=keep_going,
                 dry_run=dry_run,
                 progress=progress,
+                mapping=mapping,
+                **columns,
             )
 
         if not isinstance(source, AsyncIterable):

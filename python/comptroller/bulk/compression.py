@@ -1,0 +1,181 @@
+"""The content of files that may be compressed, recognised by their first bytes."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import zipfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import PurePath
+from tempfile import NamedTemporaryFile
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from comptroller.errors import invalid, require
+
+#: The suffixes of compressed files.
+COMPRESSED = frozenset({".gz", ".gzip", ".zst", ".zstd", ".bz2", ".xz", ".zip"})
+
+_PIECE = 1 << 16
+_MOST_LAYERS = 4
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_ZIP = b"PK\x03\x04"
+_WORKBOOK = "xl/workbook.xml"
+
+
+class Content(NamedTuple):
+    """The content of a file: its first bytes, a file that begins with them, and its name."""
+
+    head: bytes
+    file: BinaryIO
+    name: str
+    is_packed: bool  # the file was compressed, or another encoding
+
+
+class Resumed(io.RawIOBase):
+    """A file of which the first bytes were already read."""
+
+    def __init__(self, head: bytes, file: BinaryIO) -> None:
+        self._head = head
+        self._file = file
+
+    def readable(self) -> bool:
+        """Returns True."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        """Fills the start of `buffer`; returns the size, 0 at the end."""
+        if not self._head:
+            return _read_some(self._file, buffer)
+        size = min(len(self._head), len(buffer))
+        buffer[:size] = self._head[:size]
+        self._head = self._head[size:]
+        return size
+
+
+class _Utf8(io.RawIOBase):
+    """UTF-16 text as UTF-8."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        # Between them, because a TextIOWrapper closes its file.
+        given = io.BufferedReader(Resumed(b"", file))
+        self._text = io.TextIOWrapper(given, encoding="utf-16", newline="")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._text.read(max(len(buffer) // 4, 1)).encode()  # a character has 4 bytes at most
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def content(file: BinaryIO, name: str, closing: ExitStack) -> Content:
+    """Returns the content of a file within all of its layers of compression.
+
+    UTF-16 text becomes UTF-8. Raises InvalidRequest for too many layers, or an archive of several
+    files; `closing` closes what this opens.
+    """
+    suffix = PurePath(name).suffix.lower()
+    if suffix in COMPRESSED:
+        name = name[: -len(suffix)]
+    is_packed = False
+    for _ in range(_MOST_LAYERS + 1):
+        head, file = head_of(file, may_seek=not is_packed)
+        unpack = _unpacker(head)
+        if head.startswith(_ZIP):
+            if isinstance(file, Resumed):
+                file = spooled(file, closing)
+            inner = _unzipped(file, name, closing)
+            if inner is None:
+                return Content(head, file, name, is_packed)
+            file, name = inner
+        elif head.startswith(_UTF_16):
+            file = cast("BinaryIO", io.BufferedReader(_Utf8(file)))
+        elif unpack is not None:
+            file = unpack(file)
+        else:
+            return Content(head, file, name, is_packed)
+        is_packed = True
+    raise invalid("source", f"{name} is compressed more than {_MOST_LAYERS} times; decompress it")
+
+
+def head_of(file: BinaryIO, *, may_seek: bool) -> tuple[bytes, BinaryIO]:
+    """Returns the first bytes, with a whole line if possible, and a file that begins with them."""
+    if may_seek and hasattr(file, "seekable") and file.seekable():
+        start = file.tell()
+        head = file.read(_PIECE)
+        file.seek(start)
+        return bytes(head or b""), file
+    head = b""
+    buffer = bytearray(_PIECE)
+    while len(head) < _PIECE and not _is_enough(head):
+        size = _read_some(file, buffer)
+        if not size:
+            break
+        head += bytes(buffer[:size])
+    return head, cast("BinaryIO", Resumed(head, file))
+
+
+def spooled(file: BinaryIO, closing: ExitStack) -> BinaryIO:
+    """Copies a file to a temporary file, which has a name; `closing` removes it."""
+    copy = closing.enter_context(NamedTemporaryFile())
+    buffer = bytearray(_PIECE)
+    while size := _read_some(file, buffer):
+        copy.write(memoryview(buffer)[:size])
+    copy.seek(0)
+    return cast("BinaryIO", copy)
+
+
+def _is_enough(head: bytes) -> bool:
+    return len(head) > len(_XZ) and (head.lstrip()[:1] in (b"{", b"[") or b"\n" in head.lstrip())
+
+
+def _read_some(file: BinaryIO, buffer: Any) -> int | None:
+    """Fills the start of `buffer` with what is available."""
+    if hasattr(file, "readinto1"):
+        return cast("int", cast("io.BufferedReader", file).readinto1(buffer))
+    return cast("io.RawIOBase", file).readinto(buffer)
+
+
+def _zstd(file: BinaryIO) -> BinaryIO:
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:  # before Python 3.14
+        zstd = require("backports.zstd", "a file compressed with zstd", "analysis")
+    return cast("BinaryIO", zstd.ZstdFile(file, "rb"))
+
+
+_XZ = b"\xfd7zXZ\x00"
+_UNPACKERS: dict[bytes, Callable[[BinaryIO], BinaryIO]] = {
+    b"\x1f\x8b": lambda file: cast("BinaryIO", gzip.GzipFile(fileobj=file, mode="rb")),
+    b"BZh": lambda file: cast("BinaryIO", bz2.BZ2File(file, "rb")),
+    _XZ: lambda file: cast("BinaryIO", lzma.LZMAFile(file, "rb")),
+    b"\x28\xb5\x2f\xfd": _zstd,
+}
+
+
+def _unpacker(head: bytes) -> Callable[[BinaryIO], BinaryIO] | None:
+    return next((unpack for magic, unpack in _UNPACKERS.items() if head.startswith(magic)), None)
+
+
+def _unzipped(file: BinaryIO, name: str, closing: ExitStack) -> tuple[BinaryIO, str] | None:
+    """Returns the only file of a zip archive and its name; None for a spreadsheet of Excel."""
+    archive = closing.enter_context(zipfile.ZipFile(file))
+    if _WORKBOOK in archive.namelist():
+        file.seek(0)
+        return None
+    files = [
+        each
+        for each in archive.infolist()
+        if not each.is_dir() and not each.filename.startswith("__MACOSX/")
+    ]
+    if len(files) != 1:
+        raise invalid(
+            "source",
+            f"{name} is a zip archive of {len(files)} files; give an archive of one file, or "
+            "extract it and load the folder",
+        )
+    return cast("BinaryIO", closing.enter_context(archive.open(files[0]))), files[0].filename

@@ -1,0 +1,299 @@
+"""The columns of tables that others made, as the members of a record."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from math import isfinite, isnan
+from pathlib import Path
+from typing import Literal, TypedDict
+from uuid import UUID, uuid5
+from zoneinfo import ZoneInfo
+
+import msgspec
+
+from comptroller.arguments import path, refuse_unknown
+from comptroller.description import described, members
+from comptroller.errors import invalid, shorten
+
+#: The namespace of the ids that ``ids="uuid5"`` makes of other ids: ``uuid5(ID_NAMESPACE, text)``.
+ID_NAMESPACE = UUID("43e17d9e-5c3e-5127-90a8-825666487db7")
+
+# The apostrophe that `export` writes before a text that may be a formula, see cpp/files/csv.hpp.
+_ESCAPED = re.compile(r"'(?='* *[=+\-@\t\r]|'*\Z)")
+#: A number with a decimal comma.
+GROUPED = re.compile(r"[+-]?(\d{1,3}([.\s'’]\d{3})+|\d+)(,\d+)?")
+_DAY = r"(?P<a>\d{1,4})(?P<by>[-./])(?P<b>\d{1,2})(?P=by)(?P<c>\d{1,4})"
+#: A time or a day, with or without an offset.
+TIME = re.compile(
+    _DAY + r"([T\s]\s*(?P<time>\d{1,2}:\d\d(:\d\d([.,]\d{1,9})?)?))?\s*(?P<zone>Z|[+-]\d\d:?\d\d)?",
+    re.IGNORECASE,
+)
+_TEXTS = frozenset({"id", "uuid", "string", "word"})
+
+
+class Options(TypedDict, total=False):
+    """The options of a load that say how the columns of a table become members."""
+
+    rename: Mapping[str, str]
+    constants: Mapping[str, object]
+    decimal: Literal[".", ","]
+    separator: str
+    sheet: str
+    tz: str
+    dayfirst: bool
+    ids: Literal["uuid5"]
+    floats: Literal["shortest"]
+
+
+class ColumnMapping(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the columns of a table become members; a mapping file holds the same as TOML.
+
+    Attributes:
+        rename: the members by the names of their columns, ``{"Betrag": "amount"}``.
+        constants: the values of members in rows that do not set them.
+        decimal: the decimal separator of amounts.
+        separator: between the cells of a CSV file; by default the one that its header has.
+        sheet: of an Excel file; by default the only one that has rows.
+        tz: the time zone of times without an offset, and of days, such as ``Europe/Zurich``.
+        dayfirst: whether 03/04/2026 is the third of April.
+        ids: ``uuid5`` makes UUIDs of other ids where one is required, see `ID_NAMESPACE`.
+        floats: ``shortest`` accepts floats as the shortest decimals that round-trip.
+    """
+
+    rename: dict[str, str] = {}
+    constants: dict[str, object] = {}
+    decimal: Literal[".", ","] = "."
+    separator: str | None = None
+    sheet: str | None = None
+    tz: str | None = None
+    dayfirst: bool | None = None
+    ids: Literal["uuid5"] | None = None
+    floats: Literal["shortest"] | None = None
+
+    def changes_rows(self) -> bool:
+        """Whether rows must be converted, rather than only read."""
+        return self != ColumnMapping(separator=self.separator, sheet=self.sheet)
+
+
+def read_mapping(file: object, options: Mapping[str, object]) -> ColumnMapping:
+    """Returns the mapping of a TOML file, changed by options. Raises InvalidRequest."""
+    given: dict[str, object] = {}
+    if file is not None:
+        name = path("mapping", file)
+        try:
+            given = tomllib.loads(Path(name).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise invalid("mapping", f"{name} cannot be read: {error}") from error
+    refuse_unknown(options, ColumnMapping.__struct_fields__)
+    given |= {name: value for name, value in options.items() if value is not None}
+    refuse_unknown(given, ColumnMapping.__struct_fields__)
+    try:
+        mapping = msgspec.convert(given, ColumnMapping)
+        if mapping.tz is not None:
+            ZoneInfo(mapping.tz)
+    except msgspec.ValidationError as error:
+        why, _, place = str(error).partition(" - at `$.")
+        raise invalid(place.rstrip("`") or "mapping", why[:1].lower() + why[1:]) from error
+    except (KeyError, OSError, ValueError) as error:
+        why = f"{mapping.tz!r} is not a time zone; give one such as Europe/Zurich"
+        raise invalid("tz", why) from error
+    if mapping.separator is not None and len(mapping.separator.encode()) != 1:
+        raise invalid("separator", "it must be one ASCII character, such as ';'")
+    return mapping
+
+
+class RowMapping:
+    """Converts the rows of a table to records of a kind.
+
+    Raises InvalidRequest for a name that is not a member, and two columns for one member.
+
+    Args:
+        kind: the kind of the records.
+        mapping: how columns become members.
+        unescapes: whether texts may have the apostrophe of an exported CSV.
+    """
+
+    def __init__(self, kind: str, mapping: ColumnMapping, *, unescapes: bool = False) -> None:
+        self._types: dict[str, str] = {name: each["type"] for name, each in members(kind).items()}
+        for option, names in (
+            ("rename", mapping.rename.values()),
+            ("constants", mapping.constants),
+        ):
+            for name in names:
+                if name not in self._types:
+                    known = ", ".join(self._types)
+                    raise invalid(option, f"{name!r} is not a member of {kind}; they are {known}")
+        self._mapping = mapping
+        self._zone = ZoneInfo(mapping.tz) if mapping.tz else None
+        self._unescapes = unescapes
+        self.floats = 0  # that became decimals
+        self._constants = {
+            name: self._converted(name, self._types[name], value)
+            for name, value in mapping.constants.items()
+        }
+
+    def __call__(self, row: object) -> object:
+        """Returns a row as a record, without the values that are missing.
+
+        Other columns than members are counted as 0. Raises InvalidRequest, which names the member.
+        """
+        if isinstance(row, msgspec.Struct):
+            row = msgspec.structs.asdict(row)
+        if not isinstance(row, Mapping):
+            return row
+        record: dict[str, object] = {}
+        for name, value in row.items():
+            value = plain(value)
+            if value is None:
+                continue
+            member = self._mapping.rename.get(name, name)
+            type = self._types.get(member)
+            if type is not None and member in record:
+                raise invalid(member, f"another column also sets it, beside {name!r}")
+            record[member] = 0 if type is None else self._converted(member, type, value)
+        return self._constants | record if record else record
+
+    def _converted(self, name: str, type: str, value: object) -> object:
+        if isinstance(value, str):
+            return self._of_text(name, type, value)
+        if isinstance(value, UUID):
+            return str(value)
+        if type == "timestamp" and isinstance(value, date):
+            return self._instant(name, value)
+        if isinstance(value, float):
+            return self._of_float(name, type, value)
+        if isinstance(value, int) and not isinstance(value, bool) and type in _TEXTS:
+            return self._of_text(name, type, str(value))
+        if isinstance(value, bytes) and type == "uuid" and len(value) == 16:
+            return str(UUID(bytes=value))
+        return _without_nulls(value) if type == "metadata" else value
+
+    def _of_text(self, name: str, type: str, text: str) -> object:
+        if self._unescapes and text.startswith("'") and _ESCAPED.match(text):
+            text = text[1:]
+        if type == "amount" and self._mapping.decimal == ",":
+            return _with_point(name, text)
+        if type == "timestamp":
+            return self._of_time(name, text)
+        if type == "uuid" and self._mapping.ids == "uuid5":
+            return _as_uuid(text)
+        if type == "boolean":
+            return {"true": True, "false": False}.get(text.lower(), text)
+        if _is_nested(type) and text[:1] in ("{", "["):
+            try:
+                return json.loads(text)
+            except ValueError:
+                return text  # which the load rejects
+        return text
+
+    def _of_float(self, name: str, type: str, value: float) -> object:
+        if type in _TEXTS and value.is_integer():
+            return self._of_text(name, type, str(int(value)))  # a spreadsheet has only floats
+        if type == "amount" and self._mapping.floats == "shortest" and isfinite(value):
+            self.floats += 1
+            return format(Decimal(repr(value)), "f")
+        raise invalid(
+            name,
+            f"{value!r} is a float, which is not exact; give text or decimals, or "
+            'floats="shortest" for the shortest decimal of each float',
+        )
+
+    def _of_time(self, name: str, text: str) -> str:
+        """Returns a text as RFC 3339 if it is a time, else unchanged, so that the load rejects it."""
+        found = TIME.fullmatch(text.strip())
+        if found is None:
+            return text
+        if found["zone"] and found["by"] == "-" and len(found["a"]) == 4:
+            return text
+        year, month, day = self._day(name, text, found)
+        try:
+            whole = date(int(year), int(month), int(day))
+            if found["time"] is None:
+                return self._instant(name, whole)
+            clock = time.fromisoformat(found["time"].replace(",", ".").zfill(5))
+        except ValueError:
+            return text
+        if found["zone"]:
+            return f"{whole.isoformat()}T{clock.isoformat()}{found['zone']}"
+        return self._instant(name, datetime.combine(whole, clock))
+
+    def _day(self, name: str, text: str, found: re.Match[str]) -> tuple[str, str, str]:
+        if len(found["a"]) == 4:
+            return found["a"], found["b"], found["c"]
+        if found["by"] == "." or self._mapping.dayfirst:
+            return found["c"], found["b"], found["a"]
+        if self._mapping.dayfirst is None:
+            raise invalid(name, f"{text!r} may begin with the day or the month; give dayfirst")
+        return found["c"], found["a"], found["b"]
+
+    def _instant(self, name: str, given: date) -> str:
+        """Returns a time in UTC; a day is its start. Raises InvalidRequest for no or two times."""
+        if not isinstance(given, datetime):
+            start = datetime.combine(given, time(), self._zone or UTC)
+            return _utc(start)
+        if given.utcoffset() is not None:
+            return _utc(given)
+        if self._zone is None:
+            raise invalid(
+                name,
+                f"{given.isoformat()} has no time zone; give tz, such as "
+                'tz="UTC" or tz="Europe/Zurich"',
+            )
+        first, second = (given.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1))
+        if first.utcoffset() != second.utcoffset():
+            is_real = first.astimezone(UTC).astimezone(self._zone).replace(tzinfo=None) == given
+            why = "exists twice" if is_real else "does not exist"
+            raise invalid(name, f"{given.isoformat()} {why} in {self._mapping.tz}; give its offset")
+        return _utc(first)
+
+
+def plain(value: object) -> object:
+    """Returns a value of a table as one of Python; None if it is missing (NaN, NaT, pandas.NA)."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return None if isnan(value) else float(value)
+    if isinstance(value, Decimal):
+        return None if value.is_nan() else value
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):  # of numpy
+        if value.dtype.kind == "M":
+            value = value.astype("datetime64[us]")  # type: ignore[attr-defined]
+        return plain(value.tolist())  # type: ignore[attr-defined]
+    return value
+
+
+def _with_point(name: str, text: str) -> str:
+    if GROUPED.fullmatch(text) is None:
+        raise invalid(name, f"{shorten(repr(text))} is not a number with a decimal comma")
+    return re.sub(r"[.\s'’]", "", text).replace(",", ".")
+
+
+def _as_uuid(text: str) -> str:
+    try:
+        return str(UUID(text)) if len(text) == 36 else str(uuid5(ID_NAMESPACE, text))
+    except ValueError:
+        return str(uuid5(ID_NAMESPACE, text))
+
+
+def _utc(given: datetime) -> str:
+    return given.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def _without_nulls(value: object) -> object:
+    """Returns metadata without the keys that a row does not have; a map of Arrow as a dict."""
+    if isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
+        value = {each.get("key"): each.get("value") for each in value}
+    if not isinstance(value, Mapping):
+        return value
+    return {name: each for name, each in value.items() if each is not None}
+
+
+def _is_nested(type: str) -> bool:
+    return type.endswith("[]") or type == "metadata" or type in described()["records"]

@@ -1,0 +1,198 @@
+"""Files as rows: CSV, Parquet and Excel, read by polars and fastexcel, and JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from decimal import Decimal
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, cast
+
+from comptroller.bulk.compression import Resumed
+from comptroller.errors import invalid, require
+
+if TYPE_CHECKING:
+    import polars
+
+Format: TypeAlias = Literal["json", "csv", "parquet", "xlsx"]
+
+#: The suffixes of the files that a load reads, and the formats that they promise.
+FORMATS: dict[str, Format] = {
+    ".ndjson": "json",
+    ".jsonl": "json",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".xlsx": "xlsx",
+}
+
+_SEPARATORS = ",;\t|"
+
+
+def format_of(head: bytes, name: str) -> Format:
+    """Returns the format of a file by its first bytes, then by the suffix of its name.
+
+    Raises InvalidRequest if the suffix promises a binary format that the bytes are not.
+    """
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith(b"PK"):
+        return "xlsx"
+    suffix = PurePath(name).suffix.lower()
+    promised = FORMATS.get(suffix)
+    if promised in ("parquet", "xlsx") and head:
+        raise invalid("source", f"{name} cannot be read: it is not a file of the format {suffix}")
+    return promised or ("csv" if _is_table(head) else "json")
+
+
+def separator_of(head: bytes) -> str:
+    """Returns the separator that appears most often in the first line, outside of quotes."""
+    line = head.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")[0]
+    plain = b"".join(line.split(b'"')[::2]).decode(errors="replace")
+    return max(_SEPARATORS, key=plain.count)
+
+
+def csv_frames(path: str, name: str, separator: str) -> Iterator[polars.DataFrame]:
+    """Yields the rows of a CSV file in batches, with every column as text.
+
+    An empty cell is null; two quotes are an empty text.
+    """
+    library = require("polars", f"reading {name}", "analysis")
+    with refusing(library, name):
+        rows = library.scan_csv(path, separator=separator, infer_schema=False, glob=False)
+        yield from rows.collect_batches()
+
+
+def parquet_frames(path: str, name: str) -> Iterator[polars.DataFrame]:
+    """Yields the rows of a Parquet file in batches."""
+    library = require("polars", f"reading {name}", "analysis")
+    with refusing(library, name):
+        yield from library.scan_parquet(path, glob=False, hive_partitioning=False).collect_batches()
+
+
+def sheet_frame(path: str, name: str, sheet: str | None) -> polars.DataFrame:
+    """Returns the rows of a sheet of an Excel file, also empty ones.
+
+    Raises InvalidRequest if no sheet is named and several have rows.
+    """
+    require("polars", f"reading {name}", "analysis")
+    library = require("fastexcel", f"reading {name}", "analysis")
+    try:
+        workbook = library.read_excel(path)
+        names: list[str] = workbook.sheet_names
+        if sheet is not None and sheet not in names:
+            raise invalid("sheet", f"{name} has no sheet {sheet!r}; it has {', '.join(names)}")
+        sheets = [_sheet(workbook, each) for each in ([sheet] if sheet else names)]
+        filled = [each for each in sheets if each is not None]
+    except library.FastExcelError as error:
+        raise invalid("source", f"{name} cannot be read: {_first_line(error)}") from error
+    if len(filled) != 1:
+        many = f"{len(filled)} sheets with rows" if filled else "no sheet with rows"
+        raise invalid("sheet", f"{name} has {many}; name one of {', '.join(names)}")
+    return filled[0]
+
+
+def rows_of(frames: Iterable[polars.DataFrame]) -> Iterator[dict[str, object]]:
+    """Yields the rows of frames; floats of 32 bits as the shortest decimals that they have."""
+    library = require("polars", "a mapping", "analysis")
+    for frame in frames:
+        short = [name for name, each in frame.schema.items() if each == library.Float32]
+        exact = frame.with_columns(library.col(short).cast(library.String).cast(library.Float64))
+        yield from exact.iter_rows(named=True)
+
+
+def pandas_rows(frame: Any) -> Iterator[dict[str, object]]:
+    """Yields the rows of a pandas frame, with the levels of its index that have names."""
+    names = [name for name in frame.index.names if name is not None]
+    whole = frame.reset_index(level=names) if names else frame
+    columns = [str(name) for name in whole.columns]
+    for row in whole.itertuples(index=False, name=None):
+        yield dict(zip(columns, row, strict=True))
+
+
+def json_rows(file: BinaryIO) -> Iterator[object]:
+    """Yields the records of NDJSON, of JSON objects, of arrays and of saved list responses.
+
+    A line of NDJSON that is not JSON is returned as it is, which the load rejects. Numbers with a
+    fraction are Decimals.
+    """
+    lines = io.BufferedReader(Resumed(b"", file))
+    first = next((line for line in lines if line.strip()), b"").removeprefix(b"\xef\xbb\xbf")
+    record = _parsed(first)
+    if isinstance(record, dict) and not _ANSWERS & record.keys():
+        yield record
+        yield from map(_parsed, lines)
+    else:
+        yield from _documents((first + lines.read()).decode())
+
+
+_ANSWERS = frozenset({"items", "orchestrations"})
+
+
+def _parsed(line: bytes) -> object:
+    try:
+        return json.loads(line, parse_float=Decimal) if line.strip() else None
+    except ValueError:
+        return line
+
+
+def _documents(text: str) -> Iterator[object]:
+    decoder = json.JSONDecoder(parse_float=Decimal)
+    begin = 0
+    while begin < len(text):
+        try:
+            document, end = decoder.raw_decode(text, begin)
+        except ValueError as error:
+            raise invalid("source", f"the JSON cannot be read: {error}") from error
+        yield from _records(document)
+        found = _NOT_SPACE.search(text, end)
+        begin = found.start() if found else len(text)
+
+
+_NOT_SPACE = re.compile(r"\S")
+
+
+def _records(document: object) -> Iterator[object]:
+    if isinstance(document, list):
+        for each in document:
+            yield from _records(each)
+    elif isinstance(document, dict) and _ANSWERS & document.keys():
+        for name in _ANSWERS & document.keys():
+            yield from document[name]
+    else:
+        yield document
+
+
+def _sheet(workbook: Any, sheet: str) -> Any:
+    """Returns a sheet as a frame; None if it has no rows."""
+    # The types of the columns follow from all rows; by default from the first thousand.
+    loaded = workbook.load_sheet(sheet, schema_sample_rows=None)
+    return loaded.to_polars() if loaded.height else None
+
+
+def _is_table(head: bytes) -> bool:
+    """Whether text without a suffix is a table: not JSON, with a separator in its first line."""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    line = text.partition(b"\n")[0]
+    try:
+        shown = line.decode()
+    except UnicodeDecodeError:
+        return False
+    return text[:1] not in (b"{", b"[") and any(each in shown for each in _SEPARATORS)
+
+
+@contextmanager
+def refusing(library: Any, name: str) -> Iterator[None]:
+    """Raises InvalidRequest for an error of polars."""
+    try:
+        yield
+    except (library.exceptions.PolarsError, OSError) as error:
+        raise invalid("source", f"{name} cannot be read: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,251 @@
+"""Options of a load, and mapping files, that make members of the columns that others named."""
+
+from __future__ import annotations
+
+import io
+import json
+import tomllib
+import uuid
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from comptroller import InvalidRequest, Service
+from comptroller.bulk.mapping import ID_NAMESPACE
+from examples import GROUP, NOON, accounted, line, short_line
+
+pl = pytest.importorskip("polars")
+
+SWISS = """Nummer;Gruppe;Betrag;Erstellt
+R-1;GRP-001;1.655,39;31.01.2026 13:00
+R-2;GRP-001;0,10;01.02.2026
+"""
+OPTIONS: dict[str, Any] = {
+    "rename": {
+        "Nummer": "id",
+        "Gruppe": "payout_group_id",
+        "Betrag": "amount",
+        "Erstellt": "created_at",
+    },
+    "constants": {"claim_type": "CLAIM_ALL", "onchain_status": "PENDING"},
+    "decimal": ",",
+    "tz": "Europe/Zurich",
+    "ids": "uuid5",
+}
+MAPPING = """
+decimal = ","
+tz = "Europe/Zurich"
+ids = "uuid5"
+
+[rename]
+Nummer = "id"
+Gruppe = "payout_group_id"
+Betrag = "amount"
+Erstellt = "created_at"
+
+[constants]
+claim_type = "CLAIM_ALL"
+onchain_status = "PENDING"
+"""
+
+
+def assert_swiss(service: Service) -> None:
+    first, second = (service.claims.get(id) for id in ("R-1", "R-2"))
+    assert (first.amount, second.amount) == (Decimal("1655.39"), Decimal("0.1"))
+    assert first.created_at == datetime(2026, 1, 31, 12, tzinfo=UTC)
+    assert second.created_at == datetime(2026, 1, 31, 23, tzinfo=UTC)
+    assert first.payout_group_id == str(uuid.uuid5(ID_NAMESPACE, "GRP-001"))
+
+
+def as_rows() -> list[dict[str, str]]:
+    names, *rows = (text.split(";") for text in SWISS.splitlines())
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+@pytest.mark.parametrize("source", ["a file", "a frame", "rows", "ndjson", "json"])
+def test_options_apply_to_every_source(operator: Service, source: str) -> None:
+    rows = as_rows()
+    given: dict[str, Any] = {
+        "a file": io.BytesIO(SWISS.encode()),
+        "a frame": pl.DataFrame(rows),
+        "rows": rows,
+        "ndjson": io.BytesIO("".join(json.dumps(row) + "\n" for row in rows).encode()),
+        "json": io.BytesIO(json.dumps({"items": rows}, indent=1).encode()),
+    }
+    assert accounted(operator.load("claims", given[source], **OPTIONS)).inserted == 2
+    assert_swiss(operator)
+
+
+def test_a_mapping_file_holds_the_options(operator: Service, tmp_path: Path) -> None:
+    (tmp_path / "m.toml").write_text(MAPPING)
+    result = operator.load("claims", io.BytesIO(SWISS.encode()), mapping=tmp_path / "m.toml")
+    assert accounted(result).inserted == 2
+    assert_swiss(operator)
+    with pytest.raises(InvalidRequest, match="no_such"):
+        operator.load("claims", [], mapping=tmp_path / "no_such.toml")
+
+
+def claim(**changes: object) -> dict[str, Any]:
+    return short_line("claims", **changes)
+
+
+@pytest.mark.parametrize(
+    ("time", "why"),
+    [
+        ("2026-03-29T02:30:00", "does not exist in Europe/Zurich"),
+        ("2026-10-25 02:30", "exists twice in Europe/Zurich"),
+        (datetime(2026, 10, 25, 2, 30), "exists twice in Europe/Zurich"),
+    ],
+)
+def test_a_local_time_that_is_not_one_instant_is_rejected(
+    operator: Service, time: object, why: str
+) -> None:
+    rows = [claim(id="a"), claim(id="b", created_at=time)]
+    result = accounted(operator.load("claims", rows, keep_going=True, tz="Europe/Zurich"))
+    assert (result.inserted, result.rejected, result.rejections[0].line) == (1, 1, 2)
+    assert result.rejections[0].message.startswith("created_at: ")
+    assert why in result.rejections[0].message
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "wanted"),
+    [
+        ("03/04/2026", {"dayfirst": True}, datetime(2026, 4, 3, tzinfo=UTC)),
+        (
+            "03/04/2026 1:05",
+            {"dayfirst": False, "tz": "UTC"},
+            datetime(2026, 3, 4, 1, 5, tzinfo=UTC),
+        ),
+        ("2026-04-03", {"tz": "Europe/Zurich"}, datetime(2026, 4, 2, 22, tzinfo=UTC)),
+        (date(2026, 4, 3), {"tz": "Europe/Zurich"}, datetime(2026, 4, 2, 22, tzinfo=UTC)),
+        (date(2026, 4, 3), {}, datetime(2026, 4, 3, tzinfo=UTC)),
+        ("2026-04-03T01:00:00+02:00", {"tz": "UTC"}, datetime(2026, 4, 2, 23, tzinfo=UTC)),
+        (NOON, {"tz": "Europe/Zurich"}, datetime(2026, 1, 31, 12, tzinfo=UTC)),
+    ],
+)
+def test_times_are_read(
+    operator: Service, given: object, options: dict[str, Any], wanted: datetime
+) -> None:
+    result = accounted(operator.load("claims", [claim(created_at=given)], **options))
+    assert result.inserted == 1, result.rejections
+    assert operator.claims.list().items[0].created_at == wanted
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "why"),
+    [
+        ({"created_at": "03/04/2026"}, {"tz": "UTC"}, "give dayfirst"),
+        ({"created_at": "2026-04-03 12:00"}, {"decimal": ","}, "has no time zone; give tz"),
+        ({"amount": "1.5"}, {"decimal": ","}, "not a number with a decimal comma"),
+        ({"amount": "1,5,5"}, {"decimal": ","}, "not a number with a decimal comma"),
+        ({"amount": 1.5}, {"decimal": ","}, 'floats="shortest"'),
+        ({"amount": float("inf")}, {"floats": "shortest"}, "is a float"),
+    ],
+)
+def test_an_ambiguous_value_is_rejected_by_name(
+    operator: Service, change: dict[str, object], options: dict[str, Any], why: str
+) -> None:
+    result = accounted(operator.load("claims", [claim(**change)], **options))
+    assert result.rejected == 1
+    assert next(iter(change)) in result.rejections[0].message
+    assert why in result.rejections[0].message
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"rename": {"a": "betrag"}}, "rename: 'betrag' is not a member of claims"),
+        ({"constants": {"kind": "x"}}, "constants: 'kind' is not a member"),
+        ({"tz": "Zurich"}, "tz: 'Zurich' is not a time zone"),
+        ({"decimal": ";"}, "decimal: "),
+        ({"ids": "uuid4"}, "ids: "),
+        ({"separator": "::"}, "separator: "),
+        ({"renamed": {}}, "did you mean 'rename'"),
+    ],
+)
+def test_an_invalid_option_is_refused(operator: Service, options: dict[str, Any], why: str) -> None:
+    with pytest.raises(InvalidRequest, match=why):
+        operator.load("claims", [claim()], **options)
+
+
+def test_two_columns_for_one_member_are_refused(operator: Service) -> None:
+    result = operator.load("claims", [claim(Betrag="1")], rename={"Betrag": "amount"})
+    assert "another column also sets it" in result.rejections[0].message
+
+
+def test_constants_fill_members_that_a_row_does_not_set(operator: Service) -> None:
+    rows = [claim(id="a", asset_type="RPL"), claim(id="b")]
+    operator.load("claims", rows, constants={"asset_type": "ETH"})
+    assert [operator.claims.get(id).asset_type for id in ("a", "b")] == ["RPL", "ETH"]
+
+
+def test_uuids_stay_and_equal_ids_meet(operator: Service) -> None:
+    operator.load("payout-groups", [line("payout-groups", id="GRP-001")], ids="uuid5")
+    operator.load("claims", [claim(payout_group_id=GROUP)], ids="uuid5")
+    (group,) = operator.payout_groups.list().items
+    assert group.id == str(uuid.uuid5(ID_NAMESPACE, "GRP-001"))
+    assert operator.claims.list().items[0].payout_group_id == GROUP
+
+
+@pytest.mark.parametrize("dtype", ["Float64", "Float32"])
+def test_floats_are_the_shortest_decimals_and_counted(operator: Service, dtype: str) -> None:
+    amounts = [1655.39, 0.1, 1e-7, None]
+    frame = pl.DataFrame([claim(id=f"c-{n}", amount=each) for n, each in enumerate(amounts)])
+    frame = frame.with_columns(pl.col("amount").cast(getattr(pl, dtype)))
+    result = accounted(operator.load("claims", frame, floats="shortest", keep_going=True))
+    assert (result.inserted, result.rejected, result.floats) == (3, 1, 3)
+    shown = [operator.claims.get(f"c-{n}").amount for n in range(3)]
+    assert shown == [Decimal("1655.39"), Decimal("0.1"), Decimal("0.0000001")]
+
+
+@pytest.fixture(name="run")
+def _run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Any:
+    main = pytest.importorskip("comptroller.cli").main
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "swiss.csv").write_text(SWISS)
+    (tmp_path / "m.toml").write_text(MAPPING)
+
+    def run(*words: str) -> str:
+        code = main([*words, "--db", "store.db"])
+        output = capsys.readouterr()
+        assert code == 0, output
+        return str(output.out)
+
+    return run
+
+
+def test_the_command_line_takes_a_mapping_file_and_options(run: Any) -> None:
+    assert "All lines were stored." in run("load", "claims", "swiss.csv", "--map", "m.toml")
+    words = ["--decimal", ",", "--tz", "Europe/Zurich", "--ids", "uuid5", "--json"]
+    for column, member in OPTIONS["rename"].items():
+        words += ["--rename", f"{column}={member}"]
+    for member, value in OPTIONS["constants"].items():
+        words += ["--constant", f"{member}={value}"]
+    assert json.loads(run("load", "claims", "swiss.csv", *words))["unchanged"] == 2
+    assert_swiss(comptroller.open("store.db"))
+
+
+def test_a_suggested_mapping_names_columns_and_reads_values(run: Any, tmp_path: Path) -> None:
+    text = SWISS.replace("Nummer", "Claim ID").replace("Erstellt", "Created")
+    (tmp_path / "x.csv").write_text(text.replace("Gruppe", "Payout group"))
+    suggested = run("load", "claims", "x.csv", "--suggest")
+    mapping = tomllib.loads(suggested)
+    assert mapping == {
+        "separator": ";",
+        "decimal": ",",
+        "tz": "UTC",
+        "ids": "uuid5",
+        "rename": {
+            "Claim ID": "id",
+            "Payout group": "payout_group_id",
+            "Betrag": "amount",
+            "Created": "created_at",
+        },
+    }
+    assert "# not found: claim_type, onchain_status" in suggested
+    assert not (tmp_path / "store.db").exists()

@@ -1,0 +1,261 @@
+"""CSV, Parquet and Excel files, and compressed files of every format."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from comptroller import InvalidRequest, Service
+from examples import KINDS, accounted, line, short_line
+
+pl = pytest.importorskip("polars")
+xlsxwriter = pytest.importorskip("xlsxwriter")
+pytest.importorskip("fastexcel")
+
+
+def claims(count: int = 3, **changes: object) -> list[dict[str, Any]]:
+    return [short_line("claims", id=f"c-{n}", **changes) for n in range(count)]
+
+
+def text_of(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def as_ndjson(rows: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def as_json(rows: list[dict[str, Any]]) -> bytes:
+    return json.dumps(rows).encode()
+
+
+def as_csv(rows: list[dict[str, Any]], separator: str = ",") -> bytes:
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, list(rows[0]), delimiter=separator)
+    writer.writeheader()
+    writer.writerows({name: text_of(value) for name, value in row.items()} for row in rows)
+    return out.getvalue().encode()
+
+
+def as_tsv(rows: list[dict[str, Any]]) -> bytes:
+    return as_csv(rows, "\t")
+
+
+def as_parquet(rows: list[dict[str, Any]]) -> bytes:
+    out = io.BytesIO()
+    pl.DataFrame(rows).write_parquet(out)
+    return out.getvalue()
+
+
+def as_xlsx(rows: list[dict[str, Any]]) -> bytes:
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out, {"in_memory": True}) as workbook:
+        sheet = workbook.add_worksheet()
+        sheet.write_row(0, 0, list(rows[0]))
+        for number, row in enumerate(rows, start=1):
+            for column, value in enumerate(row.values()):
+                if value is not None:
+                    sheet.write_string(number, column, text_of(value))
+    return out.getvalue()
+
+
+def zipped(content: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("rows", content)
+    return out.getvalue()
+
+
+def zstd(content: bytes) -> bytes:
+    module = pytest.importorskip("backports.zstd" if sys.version_info < (3, 14) else "compression")
+    return bytes(getattr(module, "zstd", module).compress(content))
+
+
+FORMATS: dict[str, Callable[[list[dict[str, Any]]], bytes]] = {
+    ".ndjson": as_ndjson,
+    ".json": as_json,
+    ".csv": as_csv,
+    ".tsv": as_tsv,
+    ".parquet": as_parquet,
+    ".xlsx": as_xlsx,
+}
+PACKINGS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": zstd,
+    ".zip": zipped,
+}
+
+
+class Unseekable:
+    """A file object that has only `read`, in short pieces."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = io.BytesIO(content)
+
+    def read(self, size: int = -1) -> bytes:
+        return self._content.read(min(size, 1000))
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_file_is_read_from_a_path_a_file_and_a_pipe(
+    operator: Service, tmp_path: Path, suffix: str, packing: str
+) -> None:
+    content = PACKINGS[packing](FORMATS[suffix](claims(addresses=["0x1", "0x2"])))
+    named = tmp_path / f"rows{suffix}{packing}"
+    named.write_bytes(content)
+    assert accounted(operator.load("claims", named)).inserted == 3
+    unnamed = tmp_path / "rows"
+    unnamed.write_bytes(content)
+    for source in (unnamed, io.BytesIO(content), Unseekable(content)):
+        result = accounted(operator.load("claims", source))  # type: ignore[arg-type]
+        assert (result.unchanged, result.unknown_members) == (3, {})
+    assert operator.claims.get("c-1").addresses == ("0x1", "0x2")
+    with os.fdopen(_pipe_of(content), "rb") as pipe:
+        assert accounted(operator.load("claims", pipe)).unchanged == 3
+
+
+def _pipe_of(content: bytes) -> int:
+    reading, writing = os.pipe()
+    os.write(writing, content)  # small enough for the pipe's buffer
+    os.close(writing)
+    return reading
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".xlsx.gz"])
+def test_the_command_line_reads_files_and_pipes(tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("click")
+    plain = suffix.removesuffix(".gz")
+    content = FORMATS[plain](claims())
+    if suffix != plain:
+        content = gzip.compress(content)
+    (tmp_path / f"rows{suffix}").write_bytes(content)
+    for words, given in (((f"rows{suffix}",), b""), (("-",), content)):
+        command = [sys.executable, "-m", "comptroller", "load", "claims", *words, "--json"]
+        done = subprocess.run(
+            [*command, "--db", "store.db"], cwd=tmp_path, input=given, capture_output=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["read"] == 3
+
+
+def test_a_folder_of_tables_loads_each_kind(operator: Service, tmp_path: Path) -> None:
+    (tmp_path / "payout_groups.csv").write_bytes(as_csv([line("payout-groups")]))
+    (tmp_path / "reward-addresses.xlsx").write_bytes(as_xlsx([line("reward-addresses")]))
+    (tmp_path / "claims.parquet.zst").write_bytes(zstd(as_parquet(claims())))
+    results = operator.load_all(tmp_path)
+    assert [(kind, accounted(each).inserted) for kind, each in results.items()] == [
+        ("payout-groups", 1),
+        ("reward-addresses", 1),
+        ("claims", 3),
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+def test_every_member_is_read_from_text(operator: Service, kind: str, suffix: str) -> None:
+    operator.load("reward-addresses", [line("reward-addresses")])
+    row = {name: value for name, value in line(kind).items() if value not in (None, "")}
+    accounted(operator.load(kind, io.BytesIO(FORMATS[suffix]([row]))))
+    assert accounted(operator.load(kind, [row])).unchanged == 1
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+def test_lines_are_numbered_as_the_file_shows_them(operator: Service, suffix: str) -> None:
+    rows = claims(4)
+    rows[1] = dict.fromkeys(rows[1], None)  # type: ignore[arg-type]
+    rows[3]["amount"] = "1e3"
+    if suffix == ".csv":
+        content = as_csv([rows[0], rows[2], rows[3]])
+        content = content.replace(b"\r\nc-2", b"\r\n\r\nc-2")
+    else:
+        content = as_xlsx(rows)
+    result = accounted(operator.load("claims", io.BytesIO(content)))
+    assert (result.read, result.blank, result.rejected) == (4, 1, 1)
+    assert result.rejections[0].line == 5
+    assert "amount" in result.rejections[0].message
+
+
+def test_amounts_in_a_csv_stay_exact(operator: Service) -> None:
+    amount = "12345678901234567890.123456789012345678"
+    operator.load("claims", io.BytesIO(as_csv(claims(1, amount=amount))))
+    assert str(operator.claims.get("c-0").amount) == amount
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("x.parquet", b"id,amount\n", "not a file of the format"),
+        ("x.xlsx", b"id,amount\n", "not a file of the format"),
+        ("x.csv", b"id,amount\n1,2,3\n", "cannot be read"),
+        ("x.csv", b"id,amount\n\xff,2\n", "cannot be read"),
+        ("x.parquet", b"PAR1", "cannot be read"),
+        ("x.zip", b"PK\x03\x04", "cannot be read"),
+        ("x.gz", gzip.compress(b"{}")[:-9], "cannot be read"),
+        ("x.xz", lzma.compress(b"{}" * 100)[:-30], "cannot be read"),
+        ("x.bz2", b"BZh9" + bytes(100), "cannot be read"),
+    ],
+)
+def test_a_damaged_file_is_refused_by_name(
+    operator: Service, tmp_path: Path, name: str, content: bytes, why: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidRequest, match=why) as refused:
+        operator.load("claims", tmp_path / name)
+    assert "x" in str(refused.value)
+
+
+def test_layers_of_compression_are_bounded(operator: Service) -> None:
+    content = as_ndjson(claims())
+    for _ in range(4):
+        content = gzip.compress(content)
+    assert accounted(operator.load("claims", io.BytesIO(content))).inserted == 3
+    with pytest.raises(InvalidRequest, match="compressed more than 4 times"):
+        operator.load("claims", io.BytesIO(gzip.compress(content)))
+
+
+def test_an_archive_of_several_files_is_refused(operator: Service) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.csv", "id\n")
+        archive.writestr("b.csv", "id\n")
+    out.seek(0)
+    with pytest.raises(InvalidRequest, match="a zip archive of 2 files"):
+        operator.load("claims", out)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("suffix", [".ndjson", ".csv"])
+def test_utf_16_is_read(operator: Service, tmp_path: Path, encoding: str, suffix: str) -> None:
+    text = FORMATS[suffix](claims(claim_schedule_id="täglich 😀")).decode()
+    content = ("" if encoding == "utf-16" else "\ufeff").encode(encoding) + text.encode(encoding)
+    (tmp_path / f"rows{suffix}").write_bytes(content)
+    assert accounted(operator.load("claims", tmp_path / f"rows{suffix}")).inserted == 3
+    assert accounted(operator.load("claims", io.BytesIO(content))).unchanged == 3
+    assert operator.claims.get("c-0").claim_schedule_id == "täglich 😀"
+
+
+def test_a_missing_library_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes(as_csv(claims()))
+    code = (
+        "import sys; sys.modules['polars'] = None; import comptroller\n"
+        "try: comptroller.open(':memory:').load('claims', 'x.csv')\n"
+        "except comptroller.MissingExtra as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True)
+    assert b'its extra "analysis"' in done.stdout, done.stderr
