@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "model/error.hpp"
@@ -38,11 +39,48 @@ std::string_view name_of(const ArrowSchema& schema) {
   return schema.name == nullptr ? "" : schema.name;
 }
 
+// Returns the name of the extension type of a column, from its metadata: the number of pairs, then
+// the length and bytes of each key and value.
+std::string_view extension_of(const ArrowSchema& schema) {
+  const char* at = schema.metadata;
+  if (at == nullptr) return {};
+  const auto number = [&] {
+    const auto value = value_at<std::int32_t>(at, 0);
+    at += sizeof value;
+    return value;
+  };
+  const auto text = [&] {
+    const auto size = static_cast<std::size_t>(number());
+    const std::string_view found(at, size);
+    at += size;
+    return found;
+  };
+  for (std::int32_t left = number(); left > 0; --left) {
+    const std::string_view key = text();
+    const std::string_view value = text();
+    if (key == "ARROW:extension:name") return value;
+  }
+  return {};
+}
+
 // Returns the text before the value of a member.
 std::string opening_of(std::string_view name) {
   std::string opening;
   json::JsonWriter(opening).write(name);
   return opening += ':';
+}
+
+void write_uuid(json::JsonWriter& out, std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes) {
+    const auto value = static_cast<unsigned char>(byte);
+    if (text.size() == 8 || text.size() == 13 || text.size() == 18 || text.size() == 23)
+      text += '-';
+    text += digits[value >> 4U];
+    text += digits[value & 0xFU];
+  }
+  out.write(std::string_view(text));
 }
 
 }  // namespace
@@ -98,8 +136,14 @@ void LineValues::read_format(const ArrowSchema& schema) {
                       : format[2] == 'u' ? micros_a_second
                                          : 1'000 * micros_a_second;
     if (format.size() == 4) refuse("has no time zone; give timestamps with one, such as UTC");
+  } else if (format == "tdD") {
+    kind_ = Kind::date;
+    read_number_ = &number<std::int32_t>;
+  } else if (format == "w:16" && extension_of(schema) == "arrow.uuid") {
+    kind_ = Kind::uuid;
   } else if (format == "e" || format == "f" || format == "g") {
-    refuse("is a float, which is not exact; cast it to decimal(38, 18) or to text");
+    kind_ = Kind::floating;
+    float_bytes_ = format == "e" ? 2 : format == "f" ? 4 : 8;
   } else if (format.starts_with('+')) {
     read_nested(schema);
   } else {
@@ -183,6 +227,20 @@ void LineValues::write(json::JsonWriter& out, const ArrowArray& array, std::int6
       return out.write(text_at(array, index));
     case Kind::timestamp:
       return write_timestamp(out, value_at<std::int64_t>(array.buffers[1], index));
+    case Kind::date: {
+      constexpr std::int64_t micros_a_day = 86'400 * micros_a_second;
+      const Int128 micros = number_at(array, index) * micros_a_day;
+      if (micros < earliest_timestamp.microseconds || micros > latest_timestamp.microseconds) {
+        return out.write(too_far);
+      }
+      return out.write(Timestamp{static_cast<std::int64_t>(micros)});
+    }
+    case Kind::uuid:
+      return write_uuid(out, bytes_of(array, 1, 16 * index, 16));
+    case Kind::floating:
+      throw Error::invalid(path_,
+                           "is a float, which is not exact; give text or decimals, or "
+                           "floats=\"shortest\" for the shortest decimal of each float");
     case Kind::dictionary:
       return children_.front().write(out, *array.dictionary, code_at(array, index));
     case Kind::list:
@@ -194,6 +252,14 @@ void LineValues::write(json::JsonWriter& out, const ArrowArray& array, std::int6
     case Kind::refused:
       throw Error::invalid(path_, refusal_);
   }
+}
+
+bool LineValues::is_nan(const ArrowArray& array, std::int64_t index) const {
+  const void* const values = array.buffers[1];
+  if (float_bytes_ == 8) return std::isnan(value_at<double>(values, index));
+  if (float_bytes_ == 4) return std::isnan(value_at<float>(values, index));
+  constexpr std::uint16_t infinity = 0x7C00;
+  return (value_at<std::uint16_t>(values, index) & 0x7FFFU) > infinity;
 }
 
 void LineValues::write_decimal(json::JsonWriter& out, const ArrowArray& array,

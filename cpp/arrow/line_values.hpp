@@ -54,11 +54,13 @@ class LineValues {
     if (has_bitmap_ && array.buffers[0] != nullptr && !bit_at(array.buffers[0], index)) {
       return false;
     }
+    if (kind_ == Kind::floating) return !is_nan(array, index);
     if (kind_ != Kind::dictionary) return true;
     return children_.front().is_set(*array.dictionary, code_at(array, index));
   }
-  // Writes a value, null if it is unset. Throws invalid_request, which names the column, for a type
-  // whose values have no exact meaning as a member: a float, a timestamp without a zone, bytes.
+  // Writes a value, null if it is unset (which NaN is). A date is its start in UTC. Throws
+  // invalid_request, which names the column, for a type whose values have no exact meaning as a
+  // member: a float, a timestamp without a zone, bytes.
   void write(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) const;
   // Writes the record at an index of the buffers, even if its own validity is unset.
   void write_record(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;
@@ -78,6 +80,9 @@ class LineValues {
     decimal,
     text,
     timestamp,
+    date,
+    uuid,
+    floating,
     dictionary,
     list,
     record,
@@ -93,6 +98,7 @@ class LineValues {
   void read_nested(const ArrowSchema& schema);
   void refuse(std::string why);
   bool is_pairs() const;
+  bool is_nan(const ArrowArray& array, std::int64_t index) const;
 
   std::int64_t code_at(const ArrowArray& array, std::int64_t index) const {
     return static_cast<std::int64_t>(number_at(array, index));
@@ -111,8 +117,9 @@ class LineValues {
   bool is_view_ = false;    // of a text or a list
   bool has_bitmap_ = true;  // of validity
   Int128 (*read_number_)(const void* values, std::int64_t index) = nullptr;
-  bool has_upper_half_ = false;      // of a decimal of 256 bits
-  int scale_ = 0;                    // of a decimal
+  bool has_upper_half_ = false;  // of a decimal of 256 bits
+  int scale_ = 0;                // of a decimal
+  int float_bytes_ = 0;
   std::optional<int> items_a_list_;  // of a fixed-size list
   std::int64_t ticks_a_second_ = 0;  // of a timestamp
   std::string refusal_;

@@ -8,8 +8,12 @@
 
 namespace comptroller::files {
 
-// Whether a spreadsheet would evaluate a cell as a formula. A spreadsheet may trim the cell first.
+// Whether a cell gets an apostrophe in front: a spreadsheet would evaluate it as a formula (it may
+// trim the cell first), or it would be read as a cell that has got one.
 inline bool begins_formula(std::string_view text) {
+  const std::size_t quotes = text.find_first_not_of('\'');
+  if (quotes == std::string_view::npos) return !text.empty();
+  text.remove_prefix(quotes);
   const std::size_t first = text.find_first_not_of(' ');
   constexpr std::string_view beginnings = "=+-@\t\r";
   return first != std::string_view::npos && beginnings.find(text[first]) != std::string_view::npos;

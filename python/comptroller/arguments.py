@@ -274,7 +274,9 @@ def _members(
         elif depth == 1 and name in AMOUNTS and type(value) is int:
             plain[name] = _integer(place, value)
         else:
-            plain[name] = _plain(place, value, exact=exact, depth=depth)
+            item = _plain(place, value, exact=exact, depth=depth)
+            if item is not None or keep_none:  # a missing value of a table, such as NaN
+                plain[name] = item
     return plain
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
 
@@ -11,6 +12,7 @@ import msgspec
 
 from comptroller import arguments, decoding
 from comptroller.arguments import Filter
+from comptroller.bulk.excel import write_excel
 from comptroller.bulk.files import export_format
 from comptroller.bulk.loading import (
     LoadOptions,
@@ -19,9 +21,10 @@ from comptroller.bulk.loading import (
     Opened,
     files_of_kinds,
     opened,
+    refuse_saved_controls,
 )
-from comptroller.bulk.parquet import write_dataset, write_parquet
 from comptroller.bulk.mapping import Options, read_mapping
+from comptroller.bulk.parquet import write_dataset, write_parquet
 from comptroller.display.html import html
 from comptroller.display.progress import Progress, busy, observer
 from comptroller.errors import imported, invalid, require
@@ -30,7 +33,7 @@ from comptroller.operations import Resources, Transport
 if TYPE_CHECKING:
     from comptroller.analysis.reports import Reports
 
-_FORMATS = ("ndjson", "csv", "parquet")
+_FORMATS = ("ndjson", "csv", "parquet", "xlsx")
 
 
 class Host(Transport, Protocol):
@@ -125,9 +128,10 @@ class Service(Resources):
         Args:
             kind: one of :data:`comptroller.values.KINDS`, such as ``claims``.
             source: a path or a binary file (NDJSON, a JSON array, a saved list response, CSV,
-                Parquet or Excel, also compressed with gzip, zstd, bzip2, xz or zip), a data frame (anything with ``__arrow_c_stream__``: polars, pandas,
-                pyarrow, a DuckDB relation, a :class:`comptroller.Stream`), or an iterable of dicts
-                or records, which is iterated on the calling thread. Times are RFC 3339 or aware
+                Parquet or Excel, also compressed with gzip, zstd, bzip2, xz or zip), a data frame
+                (anything with ``__arrow_c_stream__``: polars, pandas, pyarrow, a DuckDB
+                relation, a :class:`comptroller.Stream`), or an iterable of dicts or records,
+                which is iterated on the calling thread. Times are RFC 3339 or aware
                 datetimes, amounts plain decimals as str, Decimal or int. A row that JSON cannot
                 represent (a key that is not a str, an object of another type) is rejected too; an
                 exception of the iterable itself is raised. In a data frame, an empty cell is a
@@ -171,7 +175,10 @@ class Service(Resources):
                     arguments.flag("dry_run", dry_run),
                 )
                 self._host.load(kind, given, options, accounts)
-            return given.explained(decoding.read(accounts[0], LoadResult))
+            result = given.explained(decoding.read(accounts[0], LoadResult))
+            if kind == "controls":
+                refuse_saved_controls(result)
+            return result
         except BaseException as error:
             # A Ctrl-C may arrive after everything was committed.
             if given and accounts:
@@ -229,15 +236,15 @@ class Service(Resources):
     ) -> int:
         """Writes the records of a kind that match the filters; returns how many.
 
-        The file appears when it is complete, and replaces an existing file. Loading exported
-        NDJSON gives an equal store. A CSV cell that a spreadsheet could run as a formula is
-        escaped.
+        The file appears when it is complete, and replaces an existing file. Loading the file
+        gives an equal store. A cell that a spreadsheet could run as a formula is escaped.
 
         Args:
             kind: as for `load`.
             path: the file; ``-`` is standard output (not for parquet).
-            format: ndjson, csv or parquet (amounts decimal(38, 18), times UTC; needs DuckDB).
-                Default: by the suffix of `path`, else ndjson; with `partition` parquet.
+            format: ndjson, csv, parquet (amounts decimal(38, 18), times UTC; needs DuckDB) or xlsx
+                (all cells text; needs polars and XlsxWriter). Default: by the suffix of `path`,
+                ndjson without one; with `partition` parquet.
             partition: for parquet, columns such as ``["month", "chain"]``: `path` is then a new
                 folder of Hive-partitioned files, ``month=2026-05-01/chain=INK/...``. The files
                 have all columns. Periods are those of ``created_at`` (for balances, of ``at``).
@@ -266,9 +273,14 @@ class Service(Resources):
         format = format or export_format(target, is_partitioned=bool(keys))
         if keys and format != "parquet":
             raise invalid("partition", f"{format} cannot be partitioned; use the format parquet")
-        if target == "-" and format == "parquet":
-            raise invalid("path", "parquet cannot go to standard output; name a file")
+        if target == "-" and format in ("parquet", "xlsx"):
+            raise invalid("path", f"{format} cannot go to standard output; name a file")
         with busy(f"exporting {kind}"):
+            if format == "xlsx":
+                with TemporaryDirectory() as folder:
+                    rows = self._host.export(kind, f"{folder}/rows.csv", "csv", parameters)
+                    write_excel(f"{folder}/rows.csv", target)
+                    return rows
             if format != "parquet":
                 return self._host.export(kind, target, format, parameters)
             from comptroller.description import stored

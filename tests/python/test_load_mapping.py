@@ -159,7 +159,7 @@ def test_an_ambiguous_value_is_rejected_by_name(
     [
         ({"rename": {"a": "betrag"}}, "rename: 'betrag' is not a member of claims"),
         ({"constants": {"kind": "x"}}, "constants: 'kind' is not a member"),
-        ({"tz": "Zurich"}, "tz: 'Zurich' is not a time zone"),
+        ({"tz": "Zurich"}, "tz: 'Zurich' is not a known time zone"),
         ({"decimal": ";"}, "decimal: "),
         ({"ids": "uuid4"}, "ids: "),
         ({"separator": "::"}, "separator: "),
@@ -249,3 +249,15 @@ def test_a_suggested_mapping_names_columns_and_reads_values(run: Any, tmp_path: 
     }
     assert "# not found: claim_type, onchain_status" in suggested
     assert not (tmp_path / "store.db").exists()
+
+
+def test_saved_answers_of_get_controls_need_their_identity(operator: Service) -> None:
+    items = [
+        line("controls", id=f"control-{type}", type=type, identity_id=...)
+        for type in ("CLOSED", "FROZEN", "DORMANT")
+    ]
+    answer = json.dumps({"items": items}).encode()
+    with pytest.raises(InvalidRequest, match=r"give constants=\{.identity_id."):
+        operator.load("controls", io.BytesIO(answer))
+    result = operator.load("controls", io.BytesIO(answer), constants={"identity_id": "alice"})
+    assert accounted(result).inserted == 3

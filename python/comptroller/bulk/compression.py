@@ -121,7 +121,7 @@ def head_of(file: BinaryIO, *, may_seek: bool) -> tuple[bytes, BinaryIO]:
 
 def spooled(file: BinaryIO, closing: ExitStack) -> BinaryIO:
     """Copies a file to a temporary file, which has a name; `closing` removes it."""
-    copy = closing.enter_context(NamedTemporaryFile())
+    copy = closing.enter_context(NamedTemporaryFile())  # noqa: SIM115
     buffer = bytearray(_PIECE)
     while size := _read_some(file, buffer):
         copy.write(memoryview(buffer)[:size])
@@ -136,7 +136,7 @@ def _is_enough(head: bytes) -> bool:
 def _read_some(file: BinaryIO, buffer: Any) -> int | None:
     """Fills the start of `buffer` with what is available."""
     if hasattr(file, "readinto1"):
-        return cast("int", cast("io.BufferedReader", file).readinto1(buffer))
+        return cast("io.BufferedReader", file).readinto1(buffer)
     return cast("io.RawIOBase", file).readinto(buffer)
 
 
@@ -152,7 +152,7 @@ _XZ = b"\xfd7zXZ\x00"
 _UNPACKERS: dict[bytes, Callable[[BinaryIO], BinaryIO]] = {
     b"\x1f\x8b": lambda file: cast("BinaryIO", gzip.GzipFile(fileobj=file, mode="rb")),
     b"BZh": lambda file: cast("BinaryIO", bz2.BZ2File(file, "rb")),
-    _XZ: lambda file: cast("BinaryIO", lzma.LZMAFile(file, "rb")),
+    _XZ: lambda file: cast("BinaryIO", lzma.LZMAFile(file, "rb")),  # noqa: SIM115
     b"\x28\xb5\x2f\xfd": _zstd,
 }
 

@@ -19,14 +19,28 @@ _STORE_SUFFIXES = (
     *(".keys", ".keys-lock", ".clients", ".clients-lock", ".pulled"),
 )
 
-_FORMAT_SUFFIXES = {".csv": "csv", ".parquet": "parquet"}
+_FORMAT_SUFFIXES = {
+    ".ndjson": "ndjson",
+    ".jsonl": "ndjson",
+    ".json": "ndjson",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".xlsx": "xlsx",
+}
 
 
 def export_format(path: str | os.PathLike[str], *, is_partitioned: bool) -> str:
-    """Returns the default format of an export: by the suffix of `path`, else NDJSON or Parquet."""
-    return _FORMAT_SUFFIXES.get(
-        Path(path).suffix.lower(), "parquet" if is_partitioned else "ndjson"
-    )
+    """Returns the default format of an export: by the suffix of `path`, else NDJSON or Parquet.
+
+    Raises InvalidRequest for an unknown suffix of a file.
+    """
+    suffix = Path(path).suffix.lower()
+    if is_partitioned:
+        return _FORMAT_SUFFIXES.get(suffix, "parquet")
+    if suffix and suffix not in _FORMAT_SUFFIXES:
+        known = ", ".join(_FORMAT_SUFFIXES)
+        raise invalid("path", f"{path} names no format; end it in one of {known}, or give format")
+    return _FORMAT_SUFFIXES.get(suffix, "ndjson")
 
 
 @contextmanager

@@ -176,6 +176,18 @@ class _Work(NamedTuple):
     mapping: ColumnMapping
 
 
+def refuse_saved_controls(result: LoadResult) -> None:
+    """Raises InvalidRequest for records of `GET /controls`, none of which names its identity."""
+    every = result.rejections
+    is_same = all("identity_id: is required" in each.message for each in every)
+    if every and is_same and result.rejected == result.read - result.blank:
+        raise invalid(
+            "identity_id",
+            "no record has it, as in answers of GET /controls, which are about one identity; "
+            'give constants={"identity_id": ...}',
+        )
+
+
 def files_of_kinds(folder: str) -> dict[str, Path]:
     """Returns the files of a folder by the kind in their name, in the order of loading.
 

@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from math import isfinite, isnan
 from pathlib import Path
@@ -26,7 +26,7 @@ ID_NAMESPACE = UUID("43e17d9e-5c3e-5127-90a8-825666487db7")
 # The apostrophe that `export` writes before a text that may be a formula, see cpp/files/csv.hpp.
 _ESCAPED = re.compile(r"'(?='* *[=+\-@\t\r]|'*\Z)")
 #: A number with a decimal comma.
-GROUPED = re.compile(r"[+-]?(\d{1,3}([.\s'’]\d{3})+|\d+)(,\d+)?")
+GROUPED = re.compile(r"[+-]?(\d{1,3}([.\s'\u2019]\d{3})+|\d+)(,\d+)?")
 _DAY = r"(?P<a>\d{1,4})(?P<by>[-./])(?P<b>\d{1,2})(?P=by)(?P<c>\d{1,4})"
 #: A time or a day, with or without an offset.
 TIME = re.compile(
@@ -100,7 +100,10 @@ def read_mapping(file: object, options: Mapping[str, object]) -> ColumnMapping:
         why, _, place = str(error).partition(" - at `$.")
         raise invalid(place.rstrip("`") or "mapping", why[:1].lower() + why[1:]) from error
     except (KeyError, OSError, ValueError) as error:
-        why = f"{mapping.tz!r} is not a time zone; give one such as Europe/Zurich"
+        why = (
+            f"{mapping.tz!r} is not a known time zone; give one such as Europe/Zurich, and install "
+            "tzdata if the system has none"
+        )
         raise invalid("tz", why) from error
     if mapping.separator is not None and len(mapping.separator.encode()) != 1:
         raise invalid("separator", "it must be one ASCII character, such as ';'")
@@ -204,7 +207,7 @@ class RowMapping:
         )
 
     def _of_time(self, name: str, text: str) -> str:
-        """Returns a text as RFC 3339 if it is a time, else unchanged, so that the load rejects it."""
+        """Returns a text as RFC 3339 if it is a time; others unchanged, for the load to reject."""
         found = TIME.fullmatch(text.strip())
         if found is None:
             return text
@@ -272,7 +275,7 @@ def plain(value: object) -> object:
 def _with_point(name: str, text: str) -> str:
     if GROUPED.fullmatch(text) is None:
         raise invalid(name, f"{shorten(repr(text))} is not a number with a decimal comma")
-    return re.sub(r"[.\s'’]", "", text).replace(",", ".")
+    return re.sub(r"[.\s'\u2019]", "", text).replace(",", ".")
 
 
 def _as_uuid(text: str) -> str:

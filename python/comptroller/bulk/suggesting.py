@@ -14,7 +14,7 @@ from uuid import UUID
 from comptroller.bulk import tables
 from comptroller.bulk.compression import content, spooled
 from comptroller.bulk.mapping import GROUPED, TIME
-from comptroller.description import described, derived, members
+from comptroller.description import derived, described, members
 from comptroller.errors import invalid
 
 _READ_ROWS = 1000

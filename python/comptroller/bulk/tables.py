@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
 from comptroller.bulk.compression import Resumed
 from comptroller.errors import invalid, require
@@ -79,7 +79,7 @@ def sheet_frame(path: str, name: str, sheet: str | None) -> polars.DataFrame:
 
     Raises InvalidRequest if no sheet is named and several have rows.
     """
-    require("polars", f"reading {name}", "analysis")
+    frames = require("polars", f"reading {name}", "analysis")
     library = require("fastexcel", f"reading {name}", "analysis")
     try:
         workbook = library.read_excel(path)
@@ -90,10 +90,10 @@ def sheet_frame(path: str, name: str, sheet: str | None) -> polars.DataFrame:
         filled = [each for each in sheets if each is not None]
     except library.FastExcelError as error:
         raise invalid("source", f"{name} cannot be read: {_first_line(error)}") from error
-    if len(filled) != 1:
-        many = f"{len(filled)} sheets with rows" if filled else "no sheet with rows"
-        raise invalid("sheet", f"{name} has {many}; name one of {', '.join(names)}")
-    return filled[0]
+    if len(filled) > 1:
+        several = f"{len(filled)} sheets with rows"
+        raise invalid("sheet", f"{name} has {several}; name one of {', '.join(names)}")
+    return filled[0] if filled else frames.DataFrame()
 
 
 def rows_of(frames: Iterable[polars.DataFrame]) -> Iterator[dict[str, object]]:

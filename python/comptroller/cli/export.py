@@ -23,7 +23,7 @@ _BOUNDS = (("start_time", "end_time"), ("created_at.gte", "created_at.lte"))
 @click.argument("file", type=click.Path(allow_dash=True))
 @click.option(
     "--format",
-    type=click.Choice(["ndjson", "csv", "parquet"]),
+    type=click.Choice(["ndjson", "csv", "parquet", "xlsx"]),
     help="File format. Default: by the suffix of FILE, else ndjson; with --partition parquet.",
 )
 @click.option(
