@@ -77,7 +77,7 @@ def test_an_export_loads_to_an_equal_store(suffix: str, values: list[str]) -> No
         for kind in KINDS:
             rows = [line(kind)]
             if kind != "balances":
-                rows = [
+                rows += [
                     line(kind, **_changes(kind, number, value))
                     for number, value in enumerate(values)
                 ]
@@ -92,13 +92,13 @@ def test_an_export_loads_to_an_equal_store(suffix: str, values: list[str]) -> No
 def _changes(kind: str, number: int, value: str) -> dict[str, Any]:
     free = FREE_TEXTS[kind]
     changes: dict[str, Any] = {free[number % len(free)]: value}
-    if "id" in LINES[kind] and number:
+    if "id" in LINES[kind]:
         old = str(LINES[kind]["id"])
         changes["id"] = f"{old[:-2]}{number + 50}"
     if "metadata" in LINES[kind]:
         changes["metadata"] = {"key": value} if number % 2 else {}
-    if kind == "reward-addresses" and number:
-        changes["address"] = "0x" + f"{number:040x}"
+    if kind == "reward-addresses":
+        changes["address"] = "0x" + f"{number + 1:040x}"
     return changes
 
 
