@@ -214,8 +214,8 @@ def test_every_module_of_an_extra_is_imported_by_the_package() -> None:
     }
     sources = "".join(path.read_text() for path in PYTHON.rglob("*.py"))
     # Not imported by the package under that name: DuckDB's rows need pytz where they hold times, a
-    # server parses through httptools, vl-convert-python is imported as vl_convert, and backports-zstd
-    # as backports.zstd.
+    # server parses through httptools, vl-convert-python is imported as vl_convert, and
+    # backports-zstd as backports.zstd.
     elsewhere = {"pytz", "httptools", "vl_convert_python", "backports_zstd"}
     assert named > elsewhere
     for module in named - elsewhere:

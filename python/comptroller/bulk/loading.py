@@ -368,8 +368,8 @@ class _AbandonablePipe(io.RawIOBase):
 class _Named:
     """A file whose read errors become InvalidRequest errors with its name."""
 
-    def __init__(self, file: io.IOBase, name: str, abandoned: Event) -> None:
-        self._file = cast("io.BufferedIOBase", file)
+    def __init__(self, file: BinaryIO, name: str, abandoned: Event) -> None:
+        self._file = cast("io.BufferedIOBase", cast("object", file))
         self._name = name
         self._abandoned = abandoned
 
@@ -456,7 +456,7 @@ def _from_file(file: BinaryIO, name: str, work: _Work, closing: ExitStack) -> Op
         pipe = _AbandonablePipe(readable, descriptor, abandoned, progress)
     elif progress is not None and total is not None:
         of_packed = _compressed_progress(readable, total, progress)
-    found = content(pipe or readable, name, closing)
+    found = content(cast("BinaryIO", pipe or readable), name, closing)
     format = tables.format_of(found.head, found.name)
     if format != "json":
         return _from_table(found, None, format, work, closing)

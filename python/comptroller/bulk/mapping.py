@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from math import isfinite, isnan
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 from uuid import UUID, uuid5
 from zoneinfo import ZoneInfo
 
@@ -150,6 +150,7 @@ class RowMapping:
         if not isinstance(row, Mapping):
             return row
         record: dict[str, object] = {}
+        name: Any
         for name, value in row.items():
             value = plain(value)
             if value is None:
@@ -255,7 +256,7 @@ class RowMapping:
         return _utc(first)
 
 
-def plain(value: object) -> object:
+def plain(value: Any) -> object:
     """Returns a value of a table as one of Python; None if it is missing (NaN, NaT, pandas.NA)."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
@@ -267,8 +268,8 @@ def plain(value: object) -> object:
         return None
     if hasattr(value, "dtype") and hasattr(value, "tolist"):  # of numpy
         if value.dtype.kind == "M":
-            value = value.astype("datetime64[us]")  # type: ignore[attr-defined]
-        return plain(value.tolist())  # type: ignore[attr-defined]
+            value = value.astype("datetime64[us]")
+        return plain(value.tolist())
     return value
 
 

@@ -93,7 +93,8 @@ def sheet_frame(path: str, name: str, sheet: str | None) -> polars.DataFrame:
     if len(filled) > 1:
         several = f"{len(filled)} sheets with rows"
         raise invalid("sheet", f"{name} has {several}; name one of {', '.join(names)}")
-    return filled[0] if filled else frames.DataFrame()
+    found: polars.DataFrame = filled[0] if filled else frames.DataFrame()
+    return found
 
 
 def rows_of(frames: Iterable[polars.DataFrame]) -> Iterator[dict[str, object]]:

@@ -145,6 +145,7 @@ def sample(
 @click.pass_context
 def load(
     ctx: click.Context,
+    /,
     kind: str,
     file: str | None,
     customer: str | None,
