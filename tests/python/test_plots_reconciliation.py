@@ -39,6 +39,7 @@ def reconciled(rows: list[tuple[Any, ...]]) -> Report:
         polars.exclude("within_tolerance").cast(polars.Float64),
         polars.col("within_tolerance").cast(polars.Boolean),
         group=polars.format("g-{}", polars.int_range(polars.len())),
+        group_name=polars.lit(None, polars.String),
         month=polars.lit(at()),
         asset=polars.lit("ETH"),
         ledger=polars.lit("INK"),

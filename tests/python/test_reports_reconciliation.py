@@ -131,10 +131,10 @@ def test_groups_without_holdings_or_claims_are_listed(operator: comptroller.Serv
     holds(operator, SECOND, (day(5), "8"))
     rows = ran(operator, "reconciliation")
     assert only(rows, *(name for name in COLUMNS if name != "month")) == [
-        (GROUP, "ETH", "ETHEREUM", Decimal(7), None, 1, None, 0.0, None, None),
-        (SECOND, "ETH", "ETHEREUM", Decimal(0), 8.0, 6, 0.0, 0.0, None, True),
-        (THIRD, "ETH", "ETHEREUM", Decimal(0), None, None, None, 0.0, None, None),
-        (unknown, "ETH", None, Decimal(2), None, 8, None, None, None, None),
+        (GROUP, None, "ETH", "ETHEREUM", Decimal(7), None, 1, None, 0.0, None, None),
+        (SECOND, None, "ETH", "ETHEREUM", Decimal(0), 8.0, 6, 0.0, 0.0, None, True),
+        (THIRD, None, "ETH", "ETHEREUM", Decimal(0), None, None, None, 0.0, None, None),
+        (unknown, None, "ETH", None, Decimal(2), None, 8, None, None, None, None),
     ]
     assert ran(operator, "reconciliation", "2026-02") == rows
     (*_, last) = only(ran(operator, "reconciliation", "2027-01"), "claimed", "days", *RATES)

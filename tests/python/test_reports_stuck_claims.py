@@ -14,7 +14,7 @@ from lines import START, at, claim, load
 from reporting import MONEY, only, ran
 
 COLUMNS = ("id", "group", "chain", "status", "amount", "age_seconds", "threshold_seconds")
-ALL = (*COLUMNS[:4], "asset", *COLUMNS[4:])
+ALL = (*COLUMNS[:2], "group_name", *COLUMNS[2:4], "asset", *COLUMNS[4:])
 GROUP = "01900000-0000-7000-8000-0000000000aa"
 NOW = at(days=1)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from comptroller.analysis.report import Report
 
 # The beginning of a text that a spreadsheet could run as a formula.
-_FORMULA = re.compile(r" *[=+\-@\t\r]")
+_FORMULA = re.compile(r"[ ']*[=+\-@\t\r]")
 #: The smallest number that is shown without a fraction.
 _WHOLE = 10_000
 _SHARES = ("_share", "_rate", "deviation")

@@ -15,7 +15,7 @@
 -- event (text): the event
 -- asset (text): the asset of the amount
 -- amount (amount): the amount of the claim or orchestration, or the observed balance
--- actor (text): who created or lifted the control: the ``created_by`` or ``deleted_by``
+-- actor (text): who created or lifted the control: the created_by or deleted_by
 -- detail (text): the reason, the message, the transaction, the other record
 WITH addresses_of AS (
   SELECT a.id, a.address, a.payout_group_id, a.created_at
