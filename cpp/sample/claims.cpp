@@ -85,14 +85,12 @@ ClaimTime in_window(std::uint64_t even_us) {
   return {even_us - within_us + before.until_minute * minute_us + stretched_us, window.run};
 }
 
-// Returns an amount between 0.00001 and 10,000 units. Magnitudes are equally frequent, except the
-// rarer smallest and largest.
-std::string claimed_amount(Ledger ledger, Random& random) {
-  const std::uint32_t magnitude = random.below(5);
-  const std::uint64_t digits = random.between(one_unit / 10, one_unit);
-  const Int128 amount =
-      Int128{digits} * power_of_ten(static_cast<int>(magnitude + random.below(5)));
-  return amount_text(amount / 10'000, decimals_of(ledger));
+// Returns the part of a year's rewards that a time earns, but not less than the least amount of the
+// ledger.
+std::string earned_amount(Int128 annual, std::uint64_t lasted_us, Ledger ledger) {
+  const Int128 amount = annual * lasted_us / (365 * day_us);
+  const int decimals = decimals_of(ledger);
+  return amount_text(std::max(amount, Int128{power_of_ten(18 - decimals)}), decimals);
 }
 
 Addresses named_addresses(const Addresses& addresses, Random& random) {
@@ -108,6 +106,8 @@ struct ClaimingGroup {
   PayoutGroup group;
   std::string schedule;
   Addresses addresses;
+  std::uint64_t number;  // the place of its group among all
+  Int128 annual_rewards;
 };
 
 // Returns the groups of all clusters in order.
@@ -127,7 +127,9 @@ std::vector<ClaimingGroup> claiming_groups(std::uint64_t seed, std::uint64_t cou
     for (std::uint64_t row = rows.first; row < rows.first + rows.count; ++row) {
       addresses.push_back(address_at({seed, count / ledgers * cluster_addresses}, row).address);
     }
-    claiming.push_back({std::move(group), std::move(schedule), std::move(addresses)});
+    const Int128 annual = annual_rewards(seed, index, group);
+    claiming.push_back(
+        {std::move(group), std::move(schedule), std::move(addresses), index, annual});
   }
   return claiming;
 }
@@ -179,25 +181,29 @@ std::function<Claim(std::uint64_t index)> claims_of(const Setting& setting) {
   const std::uint64_t count = groups_of_claims(setting.rows);
   const std::uint64_t days = std::clamp<std::uint64_t>(setting.rows / count / 2, 7, activity_days);
   const std::uint64_t begin_us = activity_ends_us - days * day_us;
-  return [setting, begin_us, groups = claiming_groups(setting.seed, count)](std::uint64_t index) {
+  return [setting, begin_us, groups = claiming_groups(setting.seed, count),
+          claimed_until_us =
+              std::vector<std::uint64_t>(count, begin_us)](std::uint64_t index) mutable {
     Random random(setting.seed, Stream::claim, index);
     const ClaimTime created =
         in_window(spread_us(index, setting.rows, begin_us, activity_ends_us, random));
     const Ledger ledger = created.run ? *created.run : random.favour(manual_ledgers);
     const std::uint64_t cluster = random.skewed(groups.size() / ledgers);
-    const auto& [group, schedule, addresses] =
+    const auto& [group, schedule, addresses, number, annual] =
         groups[cluster * ledgers + static_cast<std::uint64_t>(ledger)];
     Claim claim;
     claim.id.value = uuid_at(created.us, random);
     claim.payout_group_id = group.id;
     claim.claim_type.value = created.run ? "CLAIM_ALL" : random.favour(manual_types);
     if (created.run) claim.claim_schedule_id = Term{schedule};
-    claim.amount.text = claimed_amount(ledger, random);
+    std::uint64_t& claimed_us = claimed_until_us[number];
+    claim.amount.text = earned_amount(annual, created.us - claimed_us, ledger);
     claim.addresses = named_addresses(addresses, random);
     claim.blockchain = Term{std::string(enum_text(ledger))};
     claim.asset_type = group.asset_type;
     claim.created_at = timestamp(created.us);
     settle(claim, setting, index, ledger, random);
+    if (claim.onchain_status != ClaimStatus::failed) claimed_us = created.us;
     return claim;
   };
 }

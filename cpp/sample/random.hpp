@@ -22,6 +22,7 @@ enum class Stream : std::uint64_t {
   control_kind,
   orchestration,
   rule,
+  rate,
 };
 
 constexpr std::uint64_t mix(std::uint64_t value) {

@@ -1,5 +1,7 @@
 // Payout groups, reward addresses and the balances of addresses.
+#include <algorithm>
 #include <array>
+#include <string_view>
 
 #include "sample/rows.hpp"
 
@@ -21,6 +23,13 @@ constexpr std::array firms{"Northgate", "Harbour",  "Alpenrose", "Meridian", "Ke
 constexpr std::array trades{"Staking", "Validators", "Custody", "Treasury"};
 constexpr std::array address_names{"validator-", "withdrawal-", "cold wallet ", "delegate-"};
 
+// What holdings earn in a year, in parts per million; in the order of `assets`.
+constexpr std::array rates_ppm{
+    std::array{31'000, 24'000, 18'000, 42'000}, std::array{66'000, 58'000, 21'000, 35'000},
+    std::array{29'000, 12'000, 47'000, 33'000}, std::array{20'000, 30'000, 55'000, 16'000},
+    std::array{26'000, 28'000, 61'000, 32'000}};
+constexpr int million = 1'000'000;
+
 // The first address of each of a cluster's five groups, which have different sizes, among its forty
 // addresses. The last address has no group.
 constexpr std::array<std::uint64_t, ledgers + 1> size_begins{0, 16, 26, 32, 36, 39};
@@ -28,6 +37,17 @@ constexpr std::array<std::uint64_t, ledgers + 1> size_begins{0, 16, 26, 32, 36, 
 // The sizes rotate with the cluster, so that every ledger has large and small groups.
 std::uint64_t size_of(std::uint64_t group) {
   return (group % ledgers + group / ledgers) % ledgers;
+}
+
+// What an address holds at its first snapshot, and what it gains in a day.
+struct Holdings {
+  Int128 opening;
+  Int128 daily;
+};
+Holdings holdings_of(std::uint64_t seed, std::uint64_t row) {
+  Random random(seed, Stream::balance, row);
+  const Int128 opening = amount_below(20'000, random);
+  return {opening, opening / (2'000 + random.below(6'000))};
 }
 
 }  // namespace
@@ -75,6 +95,23 @@ AddressRows claiming_rows(std::uint64_t group) {
   return {group / ledgers * cluster_addresses + size_begins[size], count > 3 ? count - 1 : count};
 }
 
+Int128 annual_rewards(std::uint64_t seed, std::uint64_t index, const PayoutGroup& group) {
+  const std::uint64_t size = size_of(index);
+  const std::uint64_t first = index / ledgers * cluster_addresses;
+  Int128 held = 0;
+  for (std::uint64_t row = size_begins[size]; row < size_begins[size + 1]; ++row) {
+    held += holdings_of(seed, first + row).opening;
+  }
+  const auto& names = assets[index % ledgers];
+  const auto asset = static_cast<std::size_t>(
+      std::find(names.begin(), names.end(), group.asset_type->value) - names.begin());
+  // The rate of a group differs by up to 3 %, that of a few groups by more.
+  Random random(seed, Stream::rate, index);
+  const std::uint32_t permille =
+      random.chance(50) ? 700 + random.below(700) : 970 + random.below(61);
+  return held * rates_ppm[index % ledgers][asset] / million * permille / 1000;
+}
+
 RewardAddress address_at(const Setting& setting, std::uint64_t index) {
   Random random(setting.seed, Stream::address, index);
   const std::uint64_t created_us =
@@ -109,9 +146,7 @@ Balance balance_at(const Setting& setting, std::uint64_t index) {
   const std::uint64_t row = index % addresses;
   const std::uint64_t snapshot = index / addresses;
   const RewardAddress address = address_at({setting.seed, addresses}, row);
-  Random random(setting.seed, Stream::balance, row);
-  const Int128 opening = amount_below(20'000, random);
-  const Int128 daily = opening / (20 + random.below(400));
+  const auto [opening, daily] = holdings_of(setting.seed, row);
   const std::uint64_t at_us =
       activity_ends_us - (snapshots - snapshot) * day_us + row * hour_us / addresses;
   return {address.id,

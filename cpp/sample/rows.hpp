@@ -26,9 +26,13 @@ Balance balance_at(const Setting& setting, std::uint64_t index);
 inline constexpr std::uint64_t ledgers = enum_texts<Ledger>.size();
 inline constexpr std::uint64_t cluster_addresses = 40;
 
-// Returns a function that makes the claim of a row. All claims share one table of the groups and
-// addresses that they name.
+// Returns a function that makes the claim of a row. Call it for every row in order: a claim claims
+// what its group earned since the claim before that did not fail. All claims share one table of the
+// groups and addresses that they name.
 std::function<Claim(std::uint64_t index)> claims_of(const Setting& setting);
+
+// Returns what a group earns in a year, by the holdings of its addresses.
+Int128 annual_rewards(std::uint64_t seed, std::uint64_t index, const PayoutGroup& group);
 
 // The addresses of a group that may claim, as a range of rows.
 struct AddressRows {

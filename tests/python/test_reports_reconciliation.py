@@ -337,3 +337,13 @@ def test_invalid_arguments_of_the_summary_are_refused(
 ) -> None:
     with pytest.raises(comptroller.InvalidRequest, match=message):
         operator.reports.reconciliation(**given)
+
+
+def test_a_sample_is_plausible(operator: comptroller.Service, tmp_path: Path) -> None:
+    fill(operator, tmp_path, claims=10_000, seed=7)
+    rows = ran(operator, "reconciliation", "2026-06")
+    deviations = sorted(abs(row["deviation"]) for row in rows if row["claimed"])
+    assert len(deviations) > 40
+    assert deviations[len(deviations) // 2] < 0.05
+    assert deviations[-1] < 1
+    assert all(0 < row["annual_rate"] < 0.15 for row in rows if row["claimed"])

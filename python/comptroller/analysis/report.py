@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
+from importlib.util import find_spec
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from comptroller.analysis.formatting import report_section
@@ -126,6 +128,44 @@ class Report(ArrowRows):
             row.update((name, Decimal(0)) for name in amounts if row[name] == 0)
         return rows
 
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Writes all rows as CSV, with exact amounts, as `comptroller query` does.
+
+        Raises:
+            InvalidRequest: the path does not end in .csv, or is a file of an open store.
+            Unusable: the file cannot be written.
+        """
+        self._save(path, ".csv")
+
+    def to_excel(self, path: str | PathLike[str]) -> None:
+        """Writes all rows as an Excel file; a second sheet says what the columns mean.
+
+        Excel keeps 15 digits of a number. A column of amounts with more digits is text, so that all
+        of them stay exact; other amounts are numbers. Times are in UTC.
+
+        Raises:
+            InvalidRequest: the path does not end in .xlsx, or is a file of an open store; or there
+                are more rows than a sheet has.
+            Unusable: the file cannot be written.
+            MissingExtra: XlsxWriter is not installed.
+        """
+        self._save(path, ".xlsx")
+
+    def to_parquet(self, path: str | PathLike[str]) -> None:
+        """Writes all rows as Parquet, with the types of `to_polars()`.
+
+        Raises:
+            InvalidRequest: the path does not end in .parquet, or is a file of an open store.
+            Unusable: the file cannot be written.
+        """
+        self._save(path, ".parquet")
+
+    def _save(self, path: str | PathLike[str], suffix: str) -> None:
+        from comptroller import arguments
+        from comptroller.analysis.saving import save
+
+        save(self, arguments.path("path", path), suffix)
+
     def plot(self, theme: str = "light") -> Picture:
         """Draws the report as an altair chart, 600 pixels wide.
 
@@ -161,15 +201,23 @@ class Report(ArrowRows):
         return html("section.html", section=report_section(self, rows, draw_svg(self)))
 
     def _repr_html_(self) -> str:
-        return html("section.html", section=report_section(self, SHOWN_ROWS))
+        drawing = None
+        if len(self) and all(map(find_spec, _DRAWING_MODULES)):
+            from comptroller.analysis.plots import draw_svg
+
+            drawing = draw_svg(self)
+        return html("section.html", section=report_section(self, SHOWN_ROWS, drawing))
 
     def __repr__(self) -> str:
         return f"<Report {self.name}: {self.title}, {self.over}>"
 
 
 def _require_drawing(purpose: str) -> None:
-    for module in ("altair", "vl_convert"):
+    for module in _DRAWING_MODULES:
         require(module, purpose, "analysis")
+
+
+_DRAWING_MODULES = ("altair", "vl_convert")
 
 
 #: The arguments that `over` shows, and the word before each.

@@ -15,7 +15,7 @@ from comptroller.analysis.engines import Engine
 from comptroller.analysis.registry import ALL_ROWS, TABLES
 from comptroller.bulk.files import refuse_open_store
 from comptroller.description import members
-from comptroller.errors import Forbidden, InvalidRequest, invalid, make
+from comptroller.errors import Forbidden, invalid, make
 
 #: Columns by table.
 Reads = Mapping[str, Collection[str]]
@@ -37,16 +37,16 @@ class Store:
         #: Returns a number that changes whenever a table does; None if it is unknown.
         self.version = version
 
+    def has(self, table: str) -> bool:
+        """Whether there is such a table: always."""
+        return table in TABLES
+
     def copy_to(
         self, engine: Engine, table: str, columns: Sequence[str], filters: Mapping[str, Any]
     ) -> None:
         """Copies columns of the rows that match the filters."""
         given = {**filters, **ALL_ROWS.get(table, {})}
         engine.read(table, self._resources[table].stream(columns, **given))
-
-
-class MissingTable(InvalidRequest):
-    """The source has no such table."""
 
 
 class Exports:
@@ -70,6 +70,10 @@ class Exports:
             exports = "export such as claims.parquet or a folder claims"
             raise invalid("folder", f"{tables} has no {exports}")
 
+    def has(self, table: str) -> bool:
+        """Whether there are files of the table."""
+        return table in self._paths
+
     def version(self) -> int:
         """Returns 0: each report reads the files again, so nothing is ever outdated."""
         return 0
@@ -79,8 +83,7 @@ class Exports:
     ) -> None:
         """Makes the engine scan all of the files. Raises InvalidRequest if the table has none."""
         if table not in self._paths:
-            found = invalid("tables", f"there is no {table}; there are {', '.join(self._paths)}")
-            raise MissingTable(found.code, found.status, found.detail, found.errors)
+            raise invalid("tables", f"there is no {table}; there are {', '.join(self._paths)}")
         path = self._paths[table]
         pattern = f"{path}/**/*.parquet" if Path(path).is_dir() else path
         for each in (path, *glob(pattern, recursive=True)):  # noqa: PTH207
@@ -139,13 +142,15 @@ class Tables:
                 continue
             wanted = cached.union(columns, others.get(table, ()))
             self._cached.pop(table, None)
+            if table in optional and not self._source.has(table):
+                self.engine.read(table, _empty(table, wanted))
+                continue
             try:
                 self._source.copy_to(self.engine, table, sorted(wanted), needed)
-            except (Forbidden, MissingTable) as error:
-                if table not in optional and not (is_lenient and isinstance(error, Forbidden)):
+            except Forbidden as error:
+                if table not in optional and not is_lenient:
                     raise
-                if isinstance(error, Forbidden):
-                    refused.append(error)
+                refused.append(error)
                 self.engine.read(table, _empty(table, wanted))
             else:
                 self._cached[table] = wanted, needed

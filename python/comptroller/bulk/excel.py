@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
 from comptroller.bulk.files import whole_file
 from comptroller.errors import invalid, require, unavailable
 
-_MOST_ROWS = (1 << 20) - 1  # without the header
-_LONGEST_TEXT = 32_767
+MOST_ROWS = (1 << 20) - 1  # without the header
+LONGEST_TEXT = 32_767
 
 
 def write_excel(csv: str, path: str) -> None:
@@ -16,23 +21,33 @@ def write_excel(csv: str, path: str) -> None:
     rows, or longer texts, than a sheet can hold.
     """
     library = require("polars", "an Excel export", "analysis")
-    writer = require("xlsxwriter", "an Excel export", "analysis")
     frame = library.read_csv(csv, infer_schema=False)
-    if frame.height > _MOST_ROWS:
-        raise invalid("path", f"a sheet has at most {_MOST_ROWS:,} rows; export CSV or Parquet")
+    if frame.height > MOST_ROWS:
+        raise invalid("path", f"a sheet has at most {MOST_ROWS:,} rows; export CSV or Parquet")
     texts = library.all()
-    if frame.select((texts.str.len_chars() > _LONGEST_TEXT).any()).transpose().to_series().any():
-        raise invalid("path", f"a cell has at most {_LONGEST_TEXT:,} characters; export CSV")
+    if frame.select((texts.str.len_chars() > LONGEST_TEXT).any()).transpose().to_series().any():
+        raise invalid("path", f"a cell has at most {LONGEST_TEXT:,} characters; export CSV")
     frame = frame.with_columns(texts.replace("", "'"))
-    with whole_file(path) as part:
-        workbook = writer.Workbook(str(part), {"strings_to_urls": False})
+    with whole_file(path) as part, new_workbook(part) as workbook:
         sheet = workbook.add_worksheet()
         for column, values in enumerate(frame.get_columns()):
             sheet.write_string(0, column, values.name)
             for row, value in enumerate(values, start=1):
                 if value is not None:
                     sheet.write_string(row, column, value)
-        try:
-            workbook.close()
-        except writer.exceptions.XlsxWriterException as error:
-            raise unavailable(f"{path} cannot be written: {error}") from error
+
+
+@contextmanager
+def new_workbook(path: Path) -> Iterator[Any]:
+    """Yields an XlsxWriter workbook, and writes it to `path` after the block.
+
+    Raises Unavailable if it cannot be written, MissingExtra without XlsxWriter.
+    """
+    writer = require("xlsxwriter", "an Excel file", "analysis")
+    options = {"strings_to_urls": False, "nan_inf_to_errors": True}
+    workbook = writer.Workbook(str(path), options)
+    yield workbook
+    try:
+        workbook.close()
+    except writer.exceptions.XlsxWriterException as error:
+        raise unavailable(f"the Excel file cannot be written: {error}") from error

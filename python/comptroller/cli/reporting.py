@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from comptroller.service import Service
 
 _SHOWN_ROWS = 40
+_SUFFIXES = (".csv", ".xlsx", ".parquet", ".html")
 _METAVARS = {
     "time": "TIME",
     "zone": "ZONE",
@@ -152,6 +154,12 @@ def _shared(command: Any) -> Any:
         json_option,
         db_option,
         click.option("--html", type=click.Path(), help="Write an HTML file that opens offline."),
+        click.option(
+            "--out",
+            type=click.Path(),
+            metavar="FILE",
+            help="Write all rows to FILE, by its suffix: .csv, .xlsx, .parquet or .html.",
+        ),
         click.option("--customer", metavar="ID", help="Only records of this customer."),
     ):
         command = add(command)
@@ -170,6 +178,7 @@ def report(ctx: click.Context, /, **given: Any) -> None:
     \b
     comptroller report --since 2026-01-01 --until 2026-02-01
     comptroller report failures --by asset,month --since 2026-01-01
+    comptroller report reconciliation --out reconciliation.xlsx
     comptroller report --html reports.html
     """  # noqa: D301
     if ctx.invoked_subcommand is None:
@@ -188,18 +197,22 @@ def _report(
     db: str,
     customer: str | None,
     html: str | None,
+    out: str | None,
     as_json: bool,
     sql: bool,
     **given: Any,
 ) -> None:
+    html, table = _files(html, out)
     if html is not None:
         _require_html()
     with screen.existing_store(db, customer) as svc, screen.waiting("running the report"):
         ran = getattr(svc.reports, definition.name)(**given)
         if html is not None:
             _write_html([ran], html, f"{ran.title}: {db}", _as_of(svc))
-    if html is not None:
-        _show_written(html, [ran.name], as_json)
+        if table is not None:
+            _write_table(ran, table)
+    if (file := html or table) is not None:
+        _show_written(file, [ran.name], as_json)
     elif sql:
         click.echo(ran.sql)
     elif as_json:
@@ -212,9 +225,13 @@ def _overview(
     db: str,
     customer: str | None,
     html: str | None,
+    out: str | None,
     as_json: bool,
     **common: Any,
 ) -> None:
+    html, table = _files(html, out)
+    if table is not None:
+        raise click.UsageError(f"--out {table}: name a report; a page of all reports is .html")
     if html is not None:
         _require_html()
     with screen.existing_store(db, customer) as svc, screen.waiting("running the reports"):
@@ -285,7 +302,7 @@ def draw(report: Report) -> None:
     screen.show(screen.table_of(columns_of(report.head(_SHOWN_ROWS))))
     left = len(report) - _SHOWN_ROWS
     if left > 0:
-        click.echo(f"... and {left:,} more; --json lists all")
+        click.echo(f"... and {left:,} more; --out FILE writes all")
 
 
 def draw_overview(overview: Overview, db: str = screen.DEFAULT_DB) -> None:
@@ -306,6 +323,27 @@ def draw_overview(overview: Overview, db: str = screen.DEFAULT_DB) -> None:
         out.print(f"    {printable(command)}", soft_wrap=True)
     if overview.tables and not overview.findings:
         click.echo("Nothing unusual was found.")
+
+
+def _files(html: str | None, out: str | None) -> tuple[str | None, str | None]:
+    """Return the paths of the page and of the table that the options name; one of them is None."""
+    if out is None:
+        return html, None
+    if html is not None:
+        raise click.UsageError("--html and --out: give one of them")
+    suffix = Path(out).suffix.lower()
+    if suffix not in _SUFFIXES:
+        accepted = "end it in .csv, .xlsx, .parquet or .html"
+        raise click.UsageError(f"--out {out}: unknown suffix; {accepted}")
+    return (out, None) if suffix == ".html" else (None, out)
+
+
+def _write_table(report: Report, path: str) -> None:
+    from comptroller.analysis.saving import save
+    from comptroller.bulk.files import refuse_store
+
+    refuse_store("--out", path)
+    save(report, path)
 
 
 def _require_html() -> None:
