@@ -1,9 +1,9 @@
 """Row 7: the report of claims by status, chain, jurisdiction and day, from the store to a frame.
 
 The result is a polars or pandas frame with, for each key and asset, the number of claims, the exact
-sum of their amounts, the success rate, and the 50th, 90th and 99th percentile of the time to
-confirm. The peers compute percentiles of the confirmed claims by nearest rank; comptroller includes
-waiting claims (Kaplan-Meier).
+sums of their confirmed, waiting and failed amounts, the success rate, and the 50th, 90th and 99th
+percentile of the time to confirm. The peers compute percentiles of the confirmed claims by nearest
+rank; comptroller includes waiting claims (Kaplan-Meier).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,19 @@ COLUMNS = (
     *("created_at", "submitted_at", "confirmed_at"),
 )
 KEYS = ("status", "chain", "jurisdiction", "day")
+AMOUNTS = {
+    "confirmed_amount": ("CONFIRMED",),
+    "waiting_amount": ("PENDING", "SUBMITTED"),
+    "failed_amount": ("FAILED",),
+}
 SELECT = f"SELECT {', '.join(COLUMNS)} FROM claims"
 REPORT = """
 SELECT onchain_status AS status, blockchain AS chain, jurisdiction, created_at::DATE AS day,
-       asset_type, count(*) AS claims, sum(amount) AS amount, count(*) FILTER (status = 'CONFIRMED')
+       asset_type, count(*) AS claims,
+       coalesce(sum(amount) FILTER (status = 'CONFIRMED'), 0) AS confirmed_amount,
+       coalesce(sum(amount) FILTER (status IN ('PENDING', 'SUBMITTED')), 0) AS waiting_amount,
+       coalesce(sum(amount) FILTER (status = 'FAILED'), 0) AS failed_amount,
+       count(*) FILTER (status = 'CONFIRMED')
            / nullif(count(*) FILTER (status IN ('CONFIRMED', 'FAILED')), 0) AS success_rate,
        quantile_disc(epoch_us(confirmed_at) - epoch_us(submitted_at), [0.5, 0.9, 0.99])
            FILTER (status = 'CONFIRMED') AS times
@@ -113,11 +123,14 @@ def pandas_read_sql(folder: Path) -> dict[str, float]:
         frame["ended"] = is_confirmed | (frame["onchain_status"] == "FAILED")
         taken = (frame["confirmed_at"] - frame["submitted_at"]).where(is_confirmed)
         frame["took"] = taken.dt.total_seconds()
+        for name, statuses in AMOUNTS.items():
+            of_status = frame["onchain_status"].isin(statuses)
+            frame[name] = frame["amount"].where(of_status, Decimal(0))
         keys = ["onchain_status", "blockchain", "jurisdiction", "day", "asset_type"]
         by = frame.groupby(keys, dropna=False, observed=True)
         told = by.agg(
             claims=("amount", "size"),
-            amount=("amount", "sum"),
+            **{name: (name, "sum") for name in AMOUNTS},
             confirmed=("confirmed", "sum"),
             ended=("ended", "sum"),
         )

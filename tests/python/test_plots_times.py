@@ -51,7 +51,7 @@ def test_times_are_drawn_as_a_distribution(operator: comptroller.Service) -> Non
     assert "Drawn as 1 ms: 1 shorter times, 0 of them negative." in notes
     assert "Drawn at 1 ms: 2 claims that took 1 ms or less." in notes
     shown = texts_of(svg_of(picture))
-    assert {"INK", "(none)", "p50", "p90", "p99"} < shown
+    assert {"INK", "(none)", "half within", "90 % within", "99 % within"} < shown
 
 
 @pytest.mark.parametrize("by", [(), ("status",), ("group", "claim_type"), ("jurisdiction",)])

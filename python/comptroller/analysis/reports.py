@@ -115,10 +115,12 @@ class Reports(Runner):
     ) -> Report:
         """How long do claims take to be confirmed, including claims that still wait?
 
-        Kaplan-Meier: percentile p is the smallest t with S(t) <= 1 - p + 1e-12. Claims that are
-        still SUBMITTED wait until as_of, by default the newest updated_at. A claim confirmed after
-        as_of counts as confirmed. Without waiting claims, a percentile is the nearest rank. The
-        filter status selects among SUBMITTED and CONFIRMED.
+        The time within which half, 90 or 99 percent of claims are confirmed. Claims that are still
+        SUBMITTED count as longer than their wait until as_of, by default the newest updated_at (the
+        Kaplan-Meier estimate: the time p is the smallest t with S(t) <= 1 - p + 1e-12, where S(t)
+        is the share that takes longer than t). A claim confirmed after as_of counts as confirmed.
+        Without waiting claims, a time is that of the nearest rank. The filter status selects among
+        SUBMITTED and CONFIRMED.
 
         Args:
             by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
@@ -412,12 +414,12 @@ class Reports(Runner):
     ) -> Report:
         """How many controls were created, deleted and active, and how long do they last?
 
-        active = all created - all lifted until the end of the period. median_days is the
-        Kaplan-Meier median of the controls created in the period; active controls last until the
-        newest time of all controls. Controls created outside since and until are excluded, from
-        active too. A control lifted before it was created counts as lifted when it was created. A
-        control has neither status nor chain, asset, jurisdiction or payout group, so these filters
-        select none.
+        active = all created - all lifted until the end of the period. median_days is the time
+        within which half of the controls created in the period are lifted; active controls count as
+        longer than from their creation to the newest time of all controls (the Kaplan-Meier
+        estimate). Controls created outside since and until are excluded, from active too. A control
+        lifted before it was created counts as lifted when it was created. A control has neither
+        status nor chain, asset, jurisdiction or payout group, so these filters select none.
 
         Args:
             by: the keys to group by, from customer, hour, day, week, month, quarter, year.
@@ -720,17 +722,17 @@ class Reports(Runner):
     ) -> Report:
         """On which days was the number of claims or the confirmed amount far from usual?
 
-        score = (value - median) / MAD, over the days from the series' first claim to the last day
-        of any series. A day without claims counts as 0. The amount of a day is that of its
-        CONFIRMED claims, or with the filter status that of the claims of these statuses. A day is
-        listed if its score is beyond the band, or if MAD is 0 and its value is not the median.
-        Medians are the lower middle value. MAD is the median absolute deviation, the usual distance
-        from the median.
+        score = (value - median) / MAD, where MAD, the median absolute deviation, is the usual
+        distance from the median: half of the days are nearer. All days count from the series' first
+        claim to the last day of any series. A day without claims counts as 0. The amount of a day
+        is that of its CONFIRMED claims, or with the filter status that of the claims of these
+        statuses. A day is listed if its score is beyond the band, or if MAD is 0 and its value is
+        not the median. Medians are the lower middle value.
 
         Args:
             by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
                 customer, schedule, claim_type.
-            band: the usual distance from the median, in MADs.
+            band: the tolerated distance from the median, in MADs.
             measure: the measured value: claims or amount.
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
             chain: only records of these chains.
@@ -868,8 +870,7 @@ class Reports(Runner):
             event: the event (text).
             asset: the asset of the amount (text).
             amount: the amount of the claim or orchestration, or the observed balance (amount).
-            actor: who created or lifted the control: the ``created_by`` or ``deleted_by``
-                (text).
+            actor: who created or lifted the control: the created_by or deleted_by (text).
             detail: the reason, the message, the transaction, the other record (text).
         """
         common = {

@@ -47,7 +47,7 @@ def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
     if "status" in keys or not len(known):
         is_confirmed = named["confirmed_amount"].sum() > 0
         measure = "confirmed_amount" if is_confirmed else "waiting_amount"
-        for asset, some in by_asset(named, notes):
+        for asset, some in by_asset(named.filter(pl.col(measure) > 0), notes):
             panels.append(volume(some, measure, f"{measure.replace('_', ' ')} ({asset})"))
     elif period is None:
         percents = pl.col("rate").map_elements(percent, pl.String, skip_nulls=False)
@@ -57,7 +57,8 @@ def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
     return alt.vconcat(*panels)
 
 
-_PERCENTILES = {"p50": BLUE, "p90": ORANGE, "p99": VERMILLION}
+_WITHIN = {"p50": "half within", "p90": "90 % within", "p99": "99 % within"}
+_COLOURS = dict(zip(_WITHIN.values(), (BLUE, ORANGE, VERMILLION), strict=True))
 #: Narrower lines are drawn over wider ones, so that equal percentiles are all visible.
 _WIDTHS = {"p50": 4.5, "p90": 3, "p99": 1.5}
 #: The height of a distribution in pixels, and the minimum height of the picture.
@@ -74,7 +75,9 @@ def confirmation_times(frame: pl.DataFrame, report: Report, notes: list[str]) ->
     confirmed = frame.filter(pl.col("confirmed") > 0)
     counts = {
         "Still waiting, and counted as waiting: {}.": int(frame["waiting"].sum()),
-        "Rows without a p99, because too many claims wait: {}.": confirmed["p99"].null_count(),
+        "Rows whose time for 99 % is unknown, because too many claims wait: {}.": confirmed[
+            "p99"
+        ].null_count(),
         "Not drawn: {} rows without a confirmed claim.": len(frame) - len(confirmed),
     }
     notes += noted(counts)
@@ -89,9 +92,11 @@ def confirmation_times(frame: pl.DataFrame, report: Report, notes: list[str]) ->
 def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     named = frames.most_confirmed(frame, report.by, MAX_BARS, notes)
     places = named.with_columns(place=pl.col("series").to_physical().cast(pl.Int64) + 1)
-    percentiles = places.unpivot(list(_PERCENTILES), index="place", variable_name="percentile")
+    percentiles = places.unpivot(list(_WITHIN), index="place", variable_name="percentile")
     rules = percentiles.drop_nulls("value").with_columns(
-        top=pl.col("place") - _HIGHEST, width=pl.col("percentile").replace_strict(_WIDTHS)
+        top=pl.col("place") - _HIGHEST,
+        width=pl.col("percentile").replace_strict(_WIDTHS),
+        percentile=pl.col("percentile").replace_strict(_WITHIN),
     )
     notes += marks.too_short(rules["value"])
     steps = _steps(report, places.select(*report.by, "place"), notes)
@@ -101,7 +106,7 @@ def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
     placed = {"x": x, "y": marks.places(names), "y2": "top:Q"}
     bars = drawn(steps, alt.MarkDef("rect", color=GREY, opacity=0.6), **placed, x2="to:Q")
     width = alt.StrokeWidth("width:Q", scale=None, legend=None)
-    colour = coloured("percentile", _PERCENTILES)
+    colour = coloured("percentile", _COLOURS)
     lines = drawn(rules, alt.MarkDef("rule", opacity=1), **placed, color=colour, strokeWidth=width)
     return alt.layer(bars, lines).properties(height=max(_MIN_HEIGHT, _ROW * len(names)))
 
@@ -133,7 +138,7 @@ def _percentiles(frame: pl.DataFrame, report: Report, period: str, notes: list[s
     notes += marks.too_short(pl.concat([named["p50"], named["p99"]]))
     spanned, when = marks.timeline(named, period, f"created, by {{}} ({_zone(report)})", notes)
     panels = [
-        marks.lines(known, name, marks.durations(known[name], f"{name}, log scale"), when)
+        marks.lines(known, name, marks.durations(known[name], f"{_WITHIN[name]}, log scale"), when)
         for name in ("p50", "p99")
         if len(known := spanned.drop_nulls(name))
     ]
@@ -362,7 +367,7 @@ _MAX_POINTS = 2_000
 
 
 def anomalies(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
-    """Draws the days outside the band by their distance from the median, in MADs.
+    """Draws the days outside the band by their distance from the median.
 
     If there are many, draws those with the largest scores, and up to a quarter without a score;
     more days without one fill the limit if there are few with one.
@@ -372,7 +377,10 @@ def anomalies(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     scored = named.filter(has_score).sort(pl.col("score").abs(), descending=True)
     unscored = named.filter(~has_score).head(max(_MAX_POINTS // 4, _MAX_POINTS - len(scored)))
     shown = pl.concat([scored.head(_MAX_POINTS - len(unscored)), unscored])
-    notes.append("How many MADs a day is from the median of its series; grey: the band.")
+    notes.append(
+        "How far a day is from the median of its series, in multiples of the usual distance."
+    )
+    notes.append("Grey: the band. The usual distance is the median of all distances.")
     left = len(frame) - len(shown)
     notes += noted({f"Shows the furthest {_MAX_POINTS:,} days; {{}} others are not drawn.": left})
     crosses = "Crosses: {} days without a score, as their series hardly vary."
@@ -382,7 +390,7 @@ def anomalies(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     side = pl.when(pl.col("value") < pl.col("median")).then(-furthest).otherwise(furthest)
     placed = shown.with_columns(pl.col("score").fill_null(side), known=has_score)
     days, x = marks.with_times(placed, pl.col("day"), "1d", f"day ({_zone(report)})")
-    title = f"{report.given['measure']}, in MADs"
+    title = f"{report.given['measure']}: distance from the median"
     scaled = marks.quantity([*days["score"], -edge, edge], title)
     y = alt.Y("score:Q", **scaled)
     shapes = alt.Scale(domain=[True, False], range=["circle", "cross"])

@@ -2,13 +2,14 @@
 -- On which days was the number of claims or the confirmed amount far from usual?
 -- Without rows: no day lies outside the band.
 --
--- score = (value - median) / MAD, over the days from the series' first claim to the last day of any
--- series. A day without claims counts as 0. The amount of a day is that of its CONFIRMED claims, or
--- with the filter status that of the claims of these statuses. A day is listed if its score is
--- beyond the band, or if MAD is 0 and its value is not the median. Medians are the lower middle
--- value. MAD is the median absolute deviation, the usual distance from the median.
+-- score = (value - median) / MAD, where MAD, the median absolute deviation, is the usual distance
+-- from the median: half of the days are nearer. All days count from the series' first claim to the
+-- last day of any series. A day without claims counts as 0. The amount of a day is that of its
+-- CONFIRMED claims, or with the filter status that of the claims of these statuses. A day is listed
+-- if its score is beyond the band, or if MAD is 0 and its value is not the median. Medians are the
+-- lower middle value.
 --
--- $band (number = 5.0): the usual distance from the median, in MADs
+-- $band (number = 5.0): the tolerated distance from the median, in MADs
 -- $measure (claims or amount): the measured value
 -- day (date): the day; the last day may be incomplete
 -- value (amount): the claims created on it, or the exact sum of their confirmed amounts

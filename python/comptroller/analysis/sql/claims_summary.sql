@@ -17,16 +17,21 @@
 -- confirmed (count): the number of CONFIRMED claims
 -- failed (count): the number of FAILED claims
 -- success_rate (share): confirmed / (confirmed + failed); null if both are 0
-WITH counted AS (
+WITH by_status AS (
+  -- each amount is added once; the sums by status are few
+  SELECT keys, status AS state, count(*) AS claims, total(amount) AS amount
+  FROM claims
+  GROUP BY keys, status
+), counted AS (
   SELECT
     keys,
-    count(*) AS claims,
-    total(CASE WHEN status = 'CONFIRMED' THEN amount ELSE 0 END) AS confirmed_amount,
-    total(CASE WHEN status IN ('PENDING', 'SUBMITTED') THEN amount ELSE 0 END) AS waiting_amount,
-    total(CASE WHEN status = 'FAILED' THEN amount ELSE 0 END) AS failed_amount,
-    count(*) FILTER (WHERE status = 'CONFIRMED') AS confirmed,
-    count(*) FILTER (WHERE status = 'FAILED') AS failed
-  FROM claims
+    sum(claims)::BIGINT AS claims,
+    total(CASE WHEN state = 'CONFIRMED' THEN amount ELSE 0 END) AS confirmed_amount,
+    total(CASE WHEN state IN ('PENDING', 'SUBMITTED') THEN amount ELSE 0 END) AS waiting_amount,
+    total(CASE WHEN state = 'FAILED' THEN amount ELSE 0 END) AS failed_amount,
+    sum(CASE WHEN state = 'CONFIRMED' THEN claims ELSE 0 END)::BIGINT AS confirmed,
+    sum(CASE WHEN state = 'FAILED' THEN claims ELSE 0 END)::BIGINT AS failed
+  FROM by_status
   GROUP BY keys
 ), totals AS (
   SELECT asset, nullif(approximate_total(confirmed_amount), 0)::DOUBLE AS total_amount

@@ -2,10 +2,12 @@
 -- How long do claims take to be confirmed, including claims that still wait?
 -- Without rows: no claim is SUBMITTED or CONFIRMED.
 --
--- Kaplan-Meier: percentile p is the smallest t with S(t) <= 1 - p + 1e-12. Claims that are still
--- SUBMITTED wait until as_of, by default the newest updated_at. A claim confirmed after as_of
--- counts as confirmed. Without waiting claims, a percentile is the nearest rank. The filter status
--- selects among SUBMITTED and CONFIRMED.
+-- The time within which half, 90 or 99 percent of claims are confirmed. Claims that are still
+-- SUBMITTED count as longer than their wait until as_of, by default the newest updated_at (the
+-- Kaplan-Meier estimate: the time p is the smallest t with S(t) <= 1 - p + 1e-12, where S(t) is the
+-- share that takes longer than t). A claim confirmed after as_of counts as confirmed. Without
+-- waiting claims, a time is that of the nearest rank. The filter status selects among SUBMITTED and
+-- CONFIRMED.
 --
 -- $as_of (time?): the end of the waiting times; if None, the newest updated_at
 -- confirmed (count): the number of CONFIRMED claims that have both times

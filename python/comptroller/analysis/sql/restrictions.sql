@@ -2,11 +2,12 @@
 -- How many controls were created, deleted and active, and how long do they last?
 -- Without rows: no control was created, or none that the filters select.
 --
--- active = all created - all lifted until the end of the period. median_days is the Kaplan-Meier
--- median of the controls created in the period; active controls last until the newest time of all
--- controls. Controls created outside since and until are excluded, from active too. A control
--- lifted before it was created counts as lifted when it was created. A control has neither status
--- nor chain, asset, jurisdiction or payout group, so these filters select none.
+-- active = all created - all lifted until the end of the period. median_days is the time within
+-- which half of the controls created in the period are lifted; active controls count as longer than
+-- from their creation to the newest time of all controls (the Kaplan-Meier estimate). Controls
+-- created outside since and until are excluded, from active too. A control lifted before it was
+-- created counts as lifted when it was created. A control has neither status nor chain, asset,
+-- jurisdiction or payout group, so these filters select none.
 --
 -- created (count): the number of controls created in the period
 -- lifted (count): the number of controls lifted in the period
