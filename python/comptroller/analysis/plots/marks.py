@@ -220,7 +220,7 @@ def volume_of(
 def lines(frame: pl.DataFrame, measure: str, scaled: Mapping[str, Any], when: alt.X) -> alt.Chart:
     """Draws the measure of each series as a line over the periods."""
     # Points, so that a single value is visible.
-    mark = alt.MarkDef("line", strokeWidth=1.8, point={"size": 15})
+    mark = alt.MarkDef("line", strokeWidth=1.8, strokeJoin="round", point={"size": 15})
     y = alt.Y(f"{measure}:Q", **scaled)
     return drawn(frame, mark, x=when, y=y, color=colour_of(frame))
 
