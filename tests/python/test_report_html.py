@@ -233,3 +233,9 @@ def test_no_text_of_a_report_has_markdown() -> None:
         texts = [definition.title, definition.question, definition.formula, definition.empty]
         texts += [column.meaning for column in definition.columns.values()]
         assert not [text for text in texts if "`" in text]
+
+
+def test_a_notebook_shows_the_chart_and_the_table(reports: dict[str, Report]) -> None:
+    for name, report in reports.items():
+        shown = report._repr_html_()
+        assert ("<svg" in shown, "<table" in shown) == (len(report) > 0,) * 2, name
