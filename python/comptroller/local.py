@@ -57,6 +57,7 @@ class LocalHost:
             total_bytes=given.total_bytes,
             progress=given.progress,
             account=accounts.append,
+            rejected=given.rejects.take if given.rejects else None,
         )
 
     def export(self, kind: str, path: str, format: str, parameters: list[tuple[str, str]]) -> int:

@@ -134,6 +134,7 @@ class RowMapping:
         self._mapping = mapping
         self._zone = ZoneInfo(mapping.tz) if mapping.tz else None
         self._unescapes = unescapes
+        self.columns = {member: name for name, member in mapping.rename.items()}
         self.floats = 0  # that became decimals
         self._constants = {
             name: self._converted(name, self._types[name], value)
