@@ -50,7 +50,7 @@ class LocalHost:
             self.principal,
             kind,
             given.source,
-            are_rows=given.faults is not None,
+            are_rows=given.is_of_caller,
             customer_id=options.customer_id,
             keep_going=options.keep_going,
             dry_run=options.dry_run,

@@ -23,6 +23,7 @@ import msgspec
 from comptroller import arguments
 from comptroller._core import arrow_lines
 from comptroller.bulk import tables
+from comptroller.bulk.columns import FrameMapping
 from comptroller.bulk.compression import COMPRESSED, Content, content, spooled
 from comptroller.bulk.files import refuse_open_store
 from comptroller.bulk.mapping import ColumnMapping, RowMapping
@@ -126,6 +127,7 @@ class Opened(NamedTuple):
     mapping: RowMapping | None = None
     frames: Callable[[], Iterable[polars.DataFrame]] | None = None  # read the table again
     rejects: Rejects | None = None
+    is_of_caller: bool = False  # reading runs the code of the caller
 
     def explained(self, result: LoadResult) -> LoadResult:
         """Returns the core's result, with the messages of rows that JSON cannot represent."""
@@ -157,9 +159,9 @@ class Opened(NamedTuple):
         for each in groups:
             lines = each.lines - (counts.total() if each.code == "malformed-json" else 0)
             if lines > 0:
-                first = each.first_line + self.lines_before
+                line = each.first_line + self.lines_before
                 found[each.member, each.code] = msgspec.structs.replace(
-                    each, lines=lines, first_line=first
+                    each, lines=lines, first_line=line
                 )
         for number, fault in (self.faults or {}).items():
             count = counts.pop(fault.member, 0)
@@ -346,13 +348,14 @@ class RowReader(PieceReader):
     def __init__(
         self, rows: Iterable[object], mapping: RowMapping | None = None, *, is_mapped: bool = True
     ) -> None:
-        super().__init__(itertools.starmap(self._line, enumerate(rows, start=1)))
+        super().__init__(itertools.starmap(self.line, enumerate(rows, start=1)))
         self._mapping = mapping
         self._is_mapped = is_mapped
         self._columns = mapping.columns if mapping else {}
         self.faults: dict[int, Fault] = {}
 
-    def _line(self, number: int, row: object) -> bytes:
+    def line(self, number: int, row: object) -> bytes:
+        """Returns a row as a line; notes why, if it cannot be one."""
         try:
             return self._encoded(row)
         except InvalidRequest as error:
@@ -373,6 +376,39 @@ class RowReader(PieceReader):
             return row.rstrip(b"\r\n") + b"\n"  # a line that is not JSON
         record = self._mapping(row)
         return arguments.line(record) if record else b"\n"  # an empty row is a blank line
+
+
+class TableReader(PieceReader):
+    """Encodes the rows of frames as NDJSON while they are read, whole columns at a time.
+
+    Rows with a value that `columns` cannot convert are converted one by one, so their outcome is
+    that of RowReader.
+    """
+
+    def __init__(
+        self,
+        frames: Iterable[polars.DataFrame],
+        kind: str,
+        columns: FrameMapping,
+        mapping: RowMapping,
+    ) -> None:
+        super().__init__(piece for frame in frames for piece in self._frame(frame))
+        self._kind = kind
+        self._columns = columns
+        self._rows = RowReader((), mapping)
+        self._done = 0
+        self.faults = self._rows.faults
+
+    def _frame(self, frame: polars.DataFrame) -> Iterator[bytes | TextPiece]:
+        mapped = self._columns(frame)
+        for begin, end, is_fast in mapped.parts():
+            if is_fast:
+                part = mapped.frame[begin:end]
+                yield from _pieces(part.__arrow_c_stream__(), self._kind)
+                continue
+            for number, row in enumerate(tables.rows_of((frame[begin:end],)), start=begin + 1):
+                yield self._rows.line(self._done + number, row)
+        self._done += frame.height
 
 
 class _ReadInto(io.RawIOBase):
@@ -489,7 +525,7 @@ def _again(source: Rows) -> Callable[[], Iterable[polars.DataFrame]] | None:
 def _from_rows(rows: Iterable[object], work: _Work, *, is_mapped: bool = False) -> Opened:
     mapping = RowMapping(work.kind, work.mapping)
     reader = RowReader(rows, mapping, is_mapped=is_mapped or work.mapping.changes_rows())
-    return Opened(reader, None, work.progress, reader.faults, mapping=mapping)
+    return Opened(reader, None, work.progress, reader.faults, mapping=mapping, is_of_caller=True)
 
 
 def _from_path(path: str, file: io.BufferedReader, work: _Work, closing: ExitStack) -> Opened:
@@ -548,8 +584,9 @@ def _from_table(
         reader = _frames_reader(batches, work.kind)
         return Opened(reader, None, work.progress, frames=again)
     mapping = RowMapping(work.kind, options, unescapes=format != "parquet")
-    rows = RowReader(tables.rows_of(batches), mapping)
-    return Opened(rows, None, work.progress, rows.faults, lines_before, mapping, again)
+    columns = FrameMapping(work.kind, mapping, options)
+    reader = TableReader(batches, work.kind, columns, mapping)
+    return Opened(reader, None, work.progress, reader.faults, lines_before, mapping, again)
 
 
 def _frames(
