@@ -297,10 +297,17 @@ class Service(Resources):
                 return self._host.export(kind, target, format, parameters)
             from comptroller.description import stored
 
-            # The other formats also leave out the members that are derived from controls.
+            # The other formats also leave out the members that are derived from controls, and the
+            # identities that only their controls name; the latter are no lines to load.
             columns = stored(kind) if kind == "identities" else None
             stream = self._host.stream(kind, columns, parameters)
-            return write_dataset(stream, target, keys) if keys else write_parquet(stream, target)
+            with TemporaryDirectory() as folder:
+                lines = f"{folder}/lines.ndjson" if kind == "identities" else None
+                if lines:
+                    self._host.export(kind, lines, "ndjson", parameters)
+                if keys:
+                    return write_dataset(stream, target, keys, lines)
+                return write_parquet(stream, target, lines)
 
     def backup(self, destination: str | os.PathLike[str]) -> None:
         """Copies the store to a new file; the copy is consistent even while others write.
