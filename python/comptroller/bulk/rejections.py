@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import polars
     import pyarrow  # type: ignore[import, unused-ignore]
 
-_REJECTED = ("line", "member", "value", "code", "message")
+_REJECTED = ("line", "id", "member", "value", "code", "message")
 _FORMULA = re.compile(r"'* *[=+\-@\t\r]|'+\Z")
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*")
 _ROWS_AT_ONCE = 10_000
