@@ -93,6 +93,36 @@ def load_row(plan: Plan) -> Row:
     )
 
 
+def tables_row(plan: Plan) -> Row:
+    for suffix in ("csv", "parquet"):
+        stores.need_table(plan.data, suffix)
+    results = run_in_turn("loading", loading.TABLES, plan.data, plan.runs)
+    lines, aims = [], []
+    for form in ("csv", "parquet"):
+        ours = results[f"comptroller_{form}"].median()
+        for name in (f"comptroller_{form}", f"duckdb_{form}"):
+            seconds = results[name].median()
+            if seconds is None or ours is None:
+                lines.append([named(name), f"failed: {results[name].failure}", "", "", "0"])
+                continue
+            figures = [f"{seconds:.2f}", f"{plan.rows / seconds:,.0f}", f"{seconds / ours:.2f} x"]
+            lines.append([named(name), *figures, str(len(results[name].runs))])
+        theirs = results[f"duckdb_{form}"].median()
+        aims.append(Aim(f"speed against DuckDB, {form}", ratio(theirs, ours), 0.8))
+    return Row(
+        10,
+        f"Load {plan.rows:,} claims from CSV and Parquet",
+        [
+            "The files are those that comptroller exports. DuckDB reads them with read_csv and"
+            " read_parquet into a table of its own file, with the indexes of row 1; from CSV it"
+            " keeps the addresses as text."
+        ],
+        SECONDS,
+        lines,
+        aims,
+    )
+
+
 def frames_row(plan: Plan) -> Row:
     for need in (stores.need_store, stores.need_text_database, stores.need_duckdb):
         need(plan.data)
@@ -277,6 +307,7 @@ def start_row(plan: Plan) -> Row:
 
 ROWS = {
     1: load_row,
+    10: tables_row,
     2: frames_row,
     3: pages_row,
     6: growth_row,

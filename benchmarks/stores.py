@@ -114,18 +114,32 @@ def need_text_database(folder: Path) -> Path:
     return path
 
 
-def fill_duckdb(path: Path, claims: Path) -> None:
+def need_table(folder: Path, suffix: str) -> Path:
+    """Returns the claims as CSV or Parquet, as the store exports them."""
+    path = folder / f"claims.{suffix}"
+    if not path.exists():
+        with comptroller.open(need_store(folder)) as service:
+            service.export("claims", path)
+    return path
+
+
+def duckdb_types() -> dict[str, str]:
+    kinds = dict.fromkeys(COLUMNS, "VARCHAR") | dict.fromkeys(TIMES, "TIMESTAMPTZ")
+    return kinds | {"amount": "DECIMAL(38, 18)", "addresses": "VARCHAR[]"}
+
+
+def json_in_duckdb(claims: Path) -> str:
+    columns = ", ".join(f"{name}: '{kind}'" for name, kind in duckdb_types().items())
+    return f"read_json('{claims}', format = 'newline_delimited', columns = {{{columns}}})"
+
+
+def fill_duckdb(path: Path, source: str) -> None:
+    """Fills a table from a table function of DuckDB, and makes the indexes."""
     import duckdb
 
-    kinds = dict.fromkeys(COLUMNS, "VARCHAR") | dict.fromkeys(TIMES, "TIMESTAMPTZ")
-    kinds |= {"amount": "DECIMAL(38, 18)", "addresses": "VARCHAR[]"}
-    columns = ", ".join(f"{name}: '{kind}'" for name, kind in kinds.items())
     with duckdb.connect(str(path)) as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        connection.execute(
-            "CREATE TABLE claims AS SELECT * FROM"
-            f" read_json('{claims}', format = 'newline_delimited', columns = {{{columns}}})"
-        )
+        connection.execute(f"CREATE TABLE claims AS SELECT * FROM {source}")
         for index in INDEXES:
             connection.execute(index)
         connection.execute("CHECKPOINT")
@@ -134,7 +148,7 @@ def fill_duckdb(path: Path, claims: Path) -> None:
 def need_duckdb(folder: Path) -> Path:
     path = folder / "duck.duckdb"
     if not path.exists():
-        fill_duckdb(path, folder / "claims.ndjson")
+        fill_duckdb(path, json_in_duckdb(folder / "claims.ndjson"))
     return path
 
 

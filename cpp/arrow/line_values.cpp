@@ -1,10 +1,12 @@
 #include "arrow/line_values.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <utility>
 
+#include "json/minified.hpp"
 #include "model/error.hpp"
 #include "model/timestamp.hpp"
 
@@ -33,6 +35,13 @@ Int128 lower_half(const void* values, std::int64_t index) {
 template <class T>
 Int128 number(const void* values, std::int64_t index) {
   return value_at<T>(values, index);
+}
+
+// Whether a text is a word of lower-case letters, in any case.
+bool is_word(std::string_view text, std::string_view word) {
+  return std::ranges::equal(text, word, {}, [](char letter) {
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+  });
 }
 
 std::string_view name_of(const ArrowSchema& schema) {
@@ -224,7 +233,7 @@ void LineValues::write(json::JsonWriter& out, const ArrowArray& array, std::int6
     case Kind::decimal:
       return write_decimal(out, array, index);
     case Kind::text:
-      return out.write(text_at(array, index));
+      return write_text(out, text_at(array, index));
     case Kind::timestamp:
       return write_timestamp(out, value_at<std::int64_t>(array.buffers[1], index));
     case Kind::date: {
@@ -260,6 +269,16 @@ bool LineValues::is_nan(const ArrowArray& array, std::int64_t index) const {
   if (float_bytes_ == 4) return std::isnan(value_at<float>(values, index));
   constexpr std::uint16_t infinity = 0x7C00;
   return (value_at<std::uint16_t>(values, index) & 0x7FFFU) > infinity;
+}
+
+void LineValues::write_text(json::JsonWriter& out, std::string_view text) const {
+  if (use_ == Use::document && (text.starts_with('[') || text.starts_with('{'))) {
+    if (const auto document = json::minified(text)) return out.put(*document);
+  }
+  if (use_ == Use::boolean && (is_word(text, "true") || is_word(text, "false"))) {
+    return out.write(text.size() == 4);
+  }
+  out.write(text);
 }
 
 void LineValues::write_decimal(json::JsonWriter& out, const ArrowArray& array,
@@ -327,8 +346,8 @@ void LineValues::write_list(json::JsonWriter& out, const ArrowArray& array,
   out.put("]");
 }
 
-void LineValues::write_record(json::JsonWriter& out, const ArrowArray& array,
-                              std::int64_t index) const {
+void LineValues::write_record(json::JsonWriter& out, const ArrowArray& array, std::int64_t index,
+                              std::string_view empty) const {
   std::string_view before = "{";
   for (std::size_t i = 0; i < children_.size(); ++i) {
     const ArrowArray& member = *array.children[i];
@@ -337,7 +356,7 @@ void LineValues::write_record(json::JsonWriter& out, const ArrowArray& array,
     out.put(children_[i].opening_);
     children_[i].write(out, member, index);
   }
-  out.put(before == "{" ? "{}" : "}");
+  out.put(before == "{" ? empty : "}");
 }
 
 void LineValues::write_map(json::JsonWriter& out, const ArrowArray& array,

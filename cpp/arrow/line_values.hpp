@@ -31,8 +31,10 @@ inline bool bit_at(const void* bits, std::int64_t index) {
 // What a line contains of a column.
 enum class Use : std::uint8_t {
   value,
-  amount,   // its values; integers as text
-  counted,  // 0 in place of each value, whatever its type
+  amount,    // its values; integers as text
+  document,  // its values; text that is a JSON array or object as that
+  boolean,   // its values; the text true or false, in any case, as that
+  counted,   // 0 in place of each value, whatever its type
   omitted,
 };
 
@@ -62,8 +64,10 @@ class LineValues {
   // invalid_request, which names the column, for a type whose values have no exact meaning as a
   // member: a float, a timestamp without a zone, bytes.
   void write(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) const;
-  // Writes the record at an index of the buffers, even if its own validity is unset.
-  void write_record(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;
+  // Writes the record at an index of the buffers, even if its own validity is unset; `empty` if no
+  // member is set.
+  void write_record(json::JsonWriter& out, const ArrowArray& array, std::int64_t index,
+                    std::string_view empty = "{}") const;
 
   // Return the value at an index of the buffers. A number is an integer, or a decimal without its
   // scale; of a decimal of 256 bits it is the lower half.
@@ -104,6 +108,7 @@ class LineValues {
     return static_cast<std::int64_t>(number_at(array, index));
   }
   Range range_at(const ArrowArray& array, std::int64_t index) const;
+  void write_text(json::JsonWriter& out, std::string_view text) const;
   void write_decimal(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;
   void write_timestamp(json::JsonWriter& out, std::int64_t ticks) const;
   void write_list(json::JsonWriter& out, const ArrowArray& array, std::int64_t index) const;

@@ -21,7 +21,13 @@ Use use_of(std::string_view name) {
     if constexpr (std::same_as<T, Ignored>) {
       use = Use::omitted;
     } else {
-      use = store::storage_class<T>() == StorageClass::amount ? Use::amount : Use::value;
+      constexpr StorageClass storage = store::storage_class<T>();
+      constexpr bool is_document =
+          storage == StorageClass::document || storage == StorageClass::addresses;
+      use = storage == StorageClass::amount    ? Use::amount
+            : storage == StorageClass::boolean ? Use::boolean
+            : is_document                      ? Use::document
+                                               : Use::value;
     }
   });
   return use;
@@ -49,11 +55,18 @@ LineValues read_columns(std::string_view kind, const ArrowSchema& schema) {
 }  // namespace
 
 TextReader::Formatter make_line_formatter(std::string_view kind, const ArrowSchema& schema) {
-  return [rows = read_columns(kind, schema)](std::string& text, const ArrowArray& batch,
-                                             std::int64_t begin, std::int64_t end) {
+  return [columns = read_columns(kind, schema)](std::string& text, const ArrowArray& batch,
+                                                const TextReader::RowRange& rows) {
     auto out = json::JsonWriter::replacing(text);
-    for (std::int64_t row = begin; row < end; ++row) {
-      rows.write_record(out, batch, batch.offset + row);
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      try {
+        columns.write_record(out, batch, batch.offset + row, "");  // a blank line if nothing is set
+      } catch (const Error& error) {
+        if (error.errors().empty()) throw;
+        const FieldError& first = error.errors().front();
+        throw Error::invalid(
+            first.field, first.message + " (row " + std::to_string(rows.before + row + 1) + ")");
+      }
       out.put("\n");
     }
   };

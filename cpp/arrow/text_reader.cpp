@@ -49,19 +49,20 @@ Formatter make_formatter(const ArrowSchema& schema, const std::vector<TextColumn
     opening += ':';
   }
   if (format == TextFormat::csv) {
-    return
-        [cells](std::string& out, const ArrowArray& batch, std::int64_t begin, std::int64_t end) {
-          std::vector<TextCells> columns = cells;
-          out.clear();
-          for (std::int64_t row = begin; row < end; ++row) append_line(out, columns, batch, row);
-        };
+    return [cells](std::string& out, const ArrowArray& batch, const TextReader::RowRange& rows) {
+      std::vector<TextCells> columns = cells;
+      out.clear();
+      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+        append_line(out, columns, batch, row);
+      }
+    };
   }
-  return [cells, openings](std::string& text, const ArrowArray& batch, std::int64_t begin,
-                           std::int64_t end) {
+  return [cells, openings](std::string& text, const ArrowArray& batch,
+                           const TextReader::RowRange& rows) {
     std::vector<TextCells> columns = cells;
     auto out = json::JsonWriter::replacing(text);
-    for (std::int64_t row = begin; row < end; ++row) {
-      if (row > begin) out.put(",");
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      if (row > rows.begin) out.put(",");
       write_object(out, columns, openings, batch, row);
     }
   };
@@ -100,6 +101,7 @@ std::optional<files::TextPiece> TextReader::next() {
 bool TextReader::begin_piece() {
   while (!batch_ || next_row_ == batch_->get()->length) {
     if (stream_.get() == nullptr) return false;
+    if (batch_) rows_before_ += batch_->get()->length;
     ArrowArray batch{};
     if (stream_.get()->get_next(stream_.get(), &batch) != 0) fail();
     batch_ = batch.release == nullptr ? nullptr : std::make_shared<Array>(batch);
@@ -108,9 +110,10 @@ bool TextReader::begin_piece() {
   }
   const std::int64_t begin = next_row_;
   next_row_ = std::min(begin + rows_a_piece, batch_->get()->length);
-  pieces_.start([this, batch = batch_, begin, end = next_row_](std::string& out) {
-    format_(out, *batch->get(), begin, end);
-    return end - begin;
+  const RowRange rows{begin, next_row_, rows_before_};
+  pieces_.start([this, batch = batch_, rows](std::string& out) {
+    format_(out, *batch->get(), rows);
+    return rows.end - rows.begin;
   });
   return true;
 }

@@ -25,10 +25,14 @@ struct TextColumn {
 // of its own. For one caller at a time.
 class TextReader {
  public:
-  // Replaces a text by rows of a batch, from `begin` until before `end`. Several threads call it at
-  // once.
-  using Formatter = std::function<void(std::string& out, const ArrowArray& batch,
-                                       std::int64_t begin, std::int64_t end)>;
+  // Rows of a batch, from `begin` until before `end`; `before` rows of the stream precede the
+  // batch.
+  struct RowRange {
+    std::int64_t begin, end, before;
+  };
+  // Replaces a text by rows of a batch. Several threads call it at once.
+  using Formatter =
+      std::function<void(std::string& out, const ArrowArray& batch, const RowRange& rows)>;
 
   // `make` makes the formatter for the rows of a schema, and must not keep the schema.
   TextReader(Owned<ArrowArrayStream> stream,
@@ -52,7 +56,8 @@ class TextReader {
   Owned<ArrowArrayStream> stream_;
   Formatter format_;
   std::shared_ptr<Array> batch_;
-  std::int64_t next_row_ = 0;  // in the batch
+  std::int64_t next_row_ = 0;     // in the batch
+  std::int64_t rows_before_ = 0;  // the batch
   files::TextPieces pieces_{3};
 };
 

@@ -124,7 +124,7 @@ py::tuple call(const Store& store, const Principal& principal, std::string opera
 void load(const Store& store, const Principal& principal, const std::string& kind,
           const py::object& source, bool are_rows, std::optional<std::string> customer_id,
           bool keep_going, bool dry_run, std::optional<std::uint64_t> total_bytes,
-          const py::object& progress, const py::object& account) {
+          const py::object& progress, const py::object& account, const py::object& rejected) {
   std::unique_ptr<load::Input> input;
   if (py::isinstance<py::str>(source)) {
     auto file = std::make_unique<load::FileInput>(source.cast<std::string>());
@@ -139,6 +139,14 @@ void load(const Store& store, const Principal& principal, const std::string& kin
     const GilHeld held;
     call_python(account, py::bytes(result));
   };
+  if (!rejected.is_none()) {
+    options.rejected = [&](const load::Rejection* rejection, std::string_view text) {
+      const GilHeld held;
+      const py::object shown =
+          rejection == nullptr ? py::none() : py::object(py::bytes(json::to_text(*rejection)));
+      call_python(rejected, shown, py::bytes(text.data(), text.size()));
+    };
+  }
   if (!progress.is_none()) {
     options.progress = [&, most = std::array<std::uint64_t, 2>()](std::uint64_t bytes,
                                                                   std::uint64_t rows) mutable {
@@ -230,7 +238,7 @@ void bind_store(py::module_& module) {
                 arg("body") = py::none(), arg("idempotency_key") = py::none())
            .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(),
                 arg("are_rows"), arg("customer_id"), arg("keep_going"), arg("dry_run"),
-                arg("total_bytes"), arg("progress"), arg("account"))
+                arg("total_bytes"), arg("progress"), arg("account"), arg("rejected") = py::none())
            .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
                 arg("parameters"), py::call_guard<InterruptibleCall>())
            .def(

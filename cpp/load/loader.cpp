@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <span>
 
+#include "json/excerpts.hpp"
 #include "json/writer.hpp"
 #include "load/parsed_lines.hpp"
 #include "load/rewindable_input.hpp"
@@ -20,6 +22,7 @@ namespace comptroller::load {
 namespace {
 
 constexpr std::size_t max_rejections_listed = 1000;
+constexpr std::size_t max_groups = 1000;
 constexpr std::size_t lines_at_once = 500;
 // Lines in memory: about 8 MiB of the input, or less if the lines are short.
 constexpr std::size_t max_batches_first = 32;
@@ -43,13 +46,14 @@ class Loader {
         input_(input),
         options_(options),
         may_prepare_(may_prepare) {
-    parser_ = std::make_unique<ParsedLines<Line>>(input_);
+    parser_ = std::make_unique<ParsedLines<Line>>(input_, keeps_texts());
   }
 
   Result load() {
     do {
       Result before = result_;
       const std::size_t listed_before = rejections_.size();
+      const Groups groups_before = groups_;
       try {
         read_first();
         if (needs_writer()) write();
@@ -60,12 +64,14 @@ class Loader {
         if (!before.committed) throw;
         rejections_.resize(listed_before);
         before.rejections = std::move(rejections_);
+        before.rejection_groups = listed(groups_before);
         if (options_.account) options_.account(json::to_text(before));
         throw;
       }
       service_.resume_background_work();
     } while (!is_at_end_ && !is_outdated_);
     result_.rejections = std::move(rejections_);
+    result_.rejection_groups = listed(groups_);
     return std::move(result_);
   }
 
@@ -74,6 +80,8 @@ class Loader {
 
  private:
   using Clock = std::chrono::steady_clock;
+  // By member and code.
+  using Groups = std::map<std::pair<std::string, Code>, RejectionGroup>;
 
   // Storing a line of these kinds does not use the secondary indexes of its table until the end.
   static constexpr bool needs_no_index =
@@ -85,6 +93,10 @@ class Loader {
   // A prepared load leaves so many keys to symbols of other writes. Another number for each table
   // lets their loads continue beside each other.
   static constexpr std::int64_t symbols_of_others = std::same_as<Line, Claim> ? 4000 : 8000;
+
+  // A line of an identity has members that are not stored, so a record is no text.
+  static constexpr bool always_keeps_texts = std::same_as<Line, IdentityLine>;
+  bool keeps_texts() const { return always_keeps_texts || options_.rejected; }
 
   bool is_in_parts() const { return options_.is_in_parts(); }
 
@@ -131,7 +143,7 @@ class Loader {
     }
     parser_.reset();
     input_.rewind();
-    parser_ = std::make_unique<ParsedLines<Line>>(input_);
+    parser_ = std::make_unique<ParsedLines<Line>>(input_, keeps_texts());
     lines_.clear();
     position_ = 0;
     is_at_end_ = false;
@@ -336,12 +348,55 @@ class Loader {
 
   void reject(const ParsedLine<Line>& line, const Error& error) {
     ++result_.rejected;
-    // A deferred line may come before the listed lines.
-    if (rejections_.size() >= max_rejections_listed && !is_taking_deferred_) return;
     std::string message = error.detail();
     if (line.item > 0) message = "item " + std::to_string(line.item) + ": " + message;
-    rejections_.push_back(
-        {line.number, line.line, std::string(problem(error.code()).code), std::move(message)});
+    const std::string path = error.errors().empty() ? "" : error.errors().front().field;
+    const std::string member = path.substr(0, path.find_first_of(".["));
+    count(member, error.code(), line.line, message);
+    // A deferred line may come before the listed lines.
+    const bool is_listed = rejections_.size() < max_rejections_listed || is_taking_deferred_;
+    if (!is_listed && !options_.rejected) return;
+    const std::string text = text_of(line);
+    Rejection rejection;
+    rejection.number = line.number;
+    rejection.line = line.line;
+    rejection.id = excerpts_.value_of(text, field_names<Line>.front());
+    if (!member.empty()) rejection.member = member;
+    rejection.value = excerpts_.value_of(text, member);
+    rejection.code = problem(error.code()).code;
+    rejection.message = std::move(message);
+    if (options_.rejected) options_.rejected(&rejection, text);
+    if (is_listed) rejections_.push_back(std::move(rejection));
+  }
+
+  static std::string text_of(const ParsedLine<Line>& line) {
+    if constexpr (!always_keeps_texts) {
+      if (line.record && line.text.empty()) return json::to_text(*line.record);
+    }
+    return line.text;
+  }
+
+  void count(const std::string& member, Code code, std::uint64_t line, const std::string& message) {
+    const std::pair key(member, code);
+    auto group = groups_.find(key);
+    if (group == groups_.end()) {
+      if (groups_.size() == max_groups) return;
+      group = groups_.try_emplace(key).first;
+      if (!member.empty()) group->second.member = member;
+      group->second.code = problem(code).code;
+    }
+    if (group->second.lines == 0 || line < group->second.first_line) {  // deferred lines come later
+      group->second.first_line = line;
+      group->second.message = message;
+    }
+    ++group->second.lines;
+  }
+
+  static std::vector<RejectionGroup> listed(const Groups& groups) {
+    std::vector<RejectionGroup> list;
+    for (const auto& [key, group] : groups) list.push_back(group);
+    std::ranges::stable_sort(list, std::greater(), &RejectionGroup::lines);
+    return list;
   }
 
   service::Service& service_;
@@ -364,6 +419,8 @@ class Loader {
   std::size_t deferred_bytes_ = 0;
   bool is_taking_deferred_ = false;
   std::vector<Rejection> rejections_;
+  Groups groups_;
+  json::Excerpts excerpts_;
   Result result_;
 };
 
@@ -377,6 +434,7 @@ Result load_lines(service::Service& service, const Principal& principal, Input& 
     if (!loader.is_outdated()) return result;
   }
   rewindable.rewind();
+  if (options.rejected) options.rejected(nullptr, {});
   return Loader<Line>(service, principal, rewindable, options, false).load();
 }
 

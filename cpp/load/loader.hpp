@@ -16,6 +16,27 @@ namespace comptroller::load {
 // The minimum time between two calls of LoadOptions::progress.
 inline constexpr std::int64_t progress_interval_ms = 100;
 
+struct Rejection {
+  RECORD(Rejection);
+  std::uint64_t number = 0;                   // of the line among all lines of the load, from 1
+  FIELD(std::uint64_t, line);                 // in its file, from 1
+  FIELD(std::optional<std::string>, id);      // of the record, if it can be read
+  FIELD(std::optional<std::string>, member);  // the first invalid one
+  FIELD(std::optional<std::string>, value);   // of the member
+  FIELD(std::string, code);
+  FIELD(std::string, message);
+};
+
+// The rejected lines with one code and one invalid member.
+struct RejectionGroup {
+  RECORD(RejectionGroup);
+  FIELD(std::optional<std::string>, member);
+  FIELD(std::string, code);
+  FIELD(std::uint64_t, lines);
+  FIELD(std::uint64_t, first_line);  // that was rejected
+  FIELD(std::string, message);       // of that line
+};
+
 struct LoadOptions {
   std::string kind;                        // such as "claims" or "payout-groups"
   std::optional<std::string> customer_id;  // of lines without a customer_id
@@ -29,17 +50,12 @@ struct LoadOptions {
   // Called with the result as JSON: at the end, and before an exception that ends a load with
   // keep_going after a commit, which then is the result of the committed lines.
   std::function<void(const std::string& result)> account = {};
+  // Called with each rejection and the text of its line; with no rejection if the load begins
+  // again, which then repeats them. Not in the order of lines.
+  std::function<void(const Rejection* rejection, std::string_view text)> rejected = {};
 
   // Whether the load commits lines while it reads others.
   bool is_in_parts() const { return keep_going && !dry_run; }
-};
-
-struct Rejection {
-  RECORD(Rejection);
-  std::uint64_t number = 0;    // of the line among all lines of the load, from 1
-  FIELD(std::uint64_t, line);  // in its file, from 1
-  FIELD(std::string, code);
-  FIELD(std::string, message);
 };
 
 // read = inserted + updated + unchanged + rejected + blank.
@@ -53,7 +69,8 @@ struct Result {
   FIELD(std::uint64_t, rejected);
   FIELD(std::uint64_t, blank);
   FIELD(json::UnknownMembers, unknown_members);
-  FIELD(std::vector<Rejection>, rejections);  // the first 1,000
+  FIELD(std::vector<Rejection>, rejections);             // the first 1,000
+  FIELD(std::vector<RejectionGroup>, rejection_groups);  // of all of them, at most 1,000
 };
 
 // Reads the input to its end. Invalid lines are rejections in the result, not exceptions. Throws

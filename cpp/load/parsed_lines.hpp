@@ -25,6 +25,7 @@ struct ParsedLine {
   std::size_t size = 0;      // of its text
   std::optional<Line> record;
   std::unique_ptr<const Error> refusal;
+  std::string text = {};  // if it was refused, or all texts are kept
 };
 
 // The lines of an input as records, in order. One thread for each core parses ahead, and the
@@ -34,8 +35,9 @@ class ParsedLines {
  public:
   using Lines = std::vector<ParsedLine<Line>>;
 
-  explicit ParsedLines(Input& input)
+  ParsedLines(Input& input, bool keeps_texts)
       : input_(input),
+        keeps_texts_(keeps_texts),
         documents_(input),
         readers_(input.is_for_loading_thread()
                      ? 1
@@ -156,7 +158,7 @@ class ParsedLines {
     }
   }
 
-  static Batch parse(json::Reader& reader, std::vector<Document> documents, Lines done) {
+  Batch parse(json::Reader& reader, std::vector<Document> documents, Lines done) const {
     done.clear();
     Batch batch;
     batch.lines = std::move(done);
@@ -173,18 +175,21 @@ class ParsedLines {
       parsed.refusal = std::move(document.refusal);
       if (document.is_blank || parsed.refusal) continue;
       try {
+        if (keeps_texts_) parsed.text = document.text;
         reader.read(document.text, parsed.record.emplace(), options);
       } catch (const Error& error) {
         // A failure of the system is not an error of the line.
         if (problem(error.code()).status >= 500) throw;
         parsed.record.reset();
         parsed.refusal = std::make_unique<const Error>(error);
+        parsed.text = document.text;
       }
     }
     return batch;
   }
 
   Input& input_;
+  const bool keeps_texts_;
   json::UnknownMembers unknown_members_;
   bool is_ended_ = false;
 

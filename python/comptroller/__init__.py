@@ -14,8 +14,9 @@ from __future__ import annotations
 # of `import comptroller`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from comptroller.bulk.loading import LoadResult, Rejection
+    from comptroller.bulk.loading import LoadResult
     from comptroller.bulk.pulling import pull
+    from comptroller.bulk.rejections import Rejection, RejectionGroup
     from comptroller.bulk.sampling import sample
     from comptroller.bulk.streams import Stream
     from comptroller.errors import (
@@ -74,6 +75,7 @@ __all__ = [
     "RateLimited",
     "ReadOnly",
     "Rejection",
+    "RejectionGroup",
     "RewardAddress",
     "Service",
     "Stream",
@@ -108,7 +110,8 @@ _NAMES_BY_MODULE = {
         "Unsupported",
         "Unusable",
     ),
-    "bulk.loading": ("LoadResult", "Rejection"),
+    "bulk.loading": ("LoadResult",),
+    "bulk.rejections": ("Rejection", "RejectionGroup"),
     "local": ("open",),
     "operations.pages": ("Page",),
     "records": (

@@ -103,6 +103,8 @@ class Store:
         total_bytes: int | None,
         progress: Callable[[int, int | None, int], None] | None,
         account: Callable[[bytes], None],
+        # Each rejection as JSON, and the text of its line; None if the load begins again.
+        rejected: Callable[[bytes | None, bytes], None] | None = None,
     ) -> None: ...
     def export(
         self,

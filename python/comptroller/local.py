@@ -50,13 +50,14 @@ class LocalHost:
             self.principal,
             kind,
             given.source,
-            are_rows=given.faults is not None,
+            are_rows=given.is_of_caller,
             customer_id=options.customer_id,
             keep_going=options.keep_going,
             dry_run=options.dry_run,
             total_bytes=given.total_bytes,
             progress=given.progress,
             account=accounts.append,
+            rejected=given.rejects.take if given.rejects else None,
         )
 
     def export(self, kind: str, path: str, format: str, parameters: list[tuple[str, str]]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
@@ -19,12 +20,13 @@ from comptroller.bulk.loading import (
     LoadResult,
     LoadSource,
     Opened,
+    explain_saved_controls,
     files_of_kinds,
     opened,
-    refuse_saved_controls,
 )
 from comptroller.bulk.mapping import Options, read_mapping
 from comptroller.bulk.parquet import write_dataset, write_parquet
+from comptroller.bulk.rejections import Rejects
 from comptroller.display.html import html
 from comptroller.display.progress import Progress, busy, observer
 from comptroller.errors import imported, invalid, require
@@ -118,6 +120,7 @@ class Service(Resources):
         dry_run: bool = False,
         progress: Progress | bool | None = None,
         mapping: str | os.PathLike[str] | None = None,
+        rejects: str | os.PathLike[str] | None = None,
         **columns: Unpack[Options],
     ) -> LoadResult:
         """Loads records of one kind and counts the outcome of every line. For the operator.
@@ -144,6 +147,11 @@ class Service(Resources):
                 True shows a bar (needs tqdm), False none. By default a notebook shows a bar for a
                 load of more than a second.
             mapping: a TOML file with the options below, which options of the call override.
+            rejects: a CSV file to write, which has every rejected row as it is in the source, and
+                why (``rejected_line``, ``rejected_id``, ``rejected_member``, ``rejected_value``,
+                ``rejected_code`` and ``rejected_message``). Correct the rows, and load the file
+                with the same options. From a remote service it has the first 1,000, and the rows
+                of tables and frames only.
             columns: how columns become members: ``rename``, ``constants``, ``decimal``,
                 ``separator``, ``sheet``, ``tz``, ``dayfirst``, ``ids`` and ``floats``, see
                 :class:`comptroller.bulk.mapping.ColumnMapping`.
@@ -168,17 +176,22 @@ class Service(Resources):
             with (
                 observer(progress, f"loading {kind}") as observed,
                 opened(source, kind, observed, read_mapping(mapping, columns)) as given,
+                ExitStack() as closing,
             ):
+                if rejects is not None:
+                    collected = Rejects(arguments.path("rejects", rejects))
+                    closing.callback(collected.close)
+                    given = given._replace(rejects=collected)
                 options = LoadOptions(
                     None if customer_id is None else arguments.text("customer_id", customer_id),
                     arguments.flag("keep_going", keep_going),
                     arguments.flag("dry_run", dry_run),
                 )
                 self._host.load(kind, given, options, accounts)
-            result = given.explained(decoding.read(accounts[0], LoadResult))
-            if kind == "controls":
-                refuse_saved_controls(result)
-            return result
+                core_result = decoding.read(accounts[0], LoadResult)
+                given.write_rejects(core_result)
+            result = given.explained(core_result)
+            return explain_saved_controls(result) if kind == "controls" else result
         except BaseException as error:
             # A Ctrl-C may arrive after everything was committed.
             if given and accounts:
@@ -285,10 +298,17 @@ class Service(Resources):
                 return self._host.export(kind, target, format, parameters)
             from comptroller.description import stored
 
-            # The other formats also leave out the members that are derived from controls.
+            # The other formats also leave out the members that are derived from controls, and the
+            # identities that only their controls name; the latter are no lines to load.
             columns = stored(kind) if kind == "identities" else None
             stream = self._host.stream(kind, columns, parameters)
-            return write_dataset(stream, target, keys) if keys else write_parquet(stream, target)
+            with TemporaryDirectory() as folder:
+                lines = f"{folder}/lines.ndjson" if kind == "identities" else None
+                if lines:
+                    self._host.export(kind, lines, "ndjson", parameters)
+                if keys:
+                    return write_dataset(stream, target, keys, lines)
+                return write_parquet(stream, target, lines)
 
     def backup(self, destination: str | os.PathLike[str]) -> None:
         """Copies the store to a new file; the copy is consistent even while others write.

@@ -102,6 +102,21 @@ def _changes(kind: str, number: int, value: str) -> dict[str, Any]:
     return changes
 
 
+@pytest.mark.parametrize("suffix", [".ndjson", *SUFFIXES])
+def test_identities_that_only_controls_name_are_no_lines(
+    operator: Service, tmp_path: Path, suffix: str
+) -> None:
+    accounted(operator.load("controls", [line("controls", identity_id="implied")]))
+    assert operator.export("identities", tmp_path / f"none{suffix}") == 0
+    accounted(operator.load("identities", [line("identities", id="=own")]))
+    assert operator.export("identities", tmp_path / f"o{suffix}") == 1
+    with comptroller.open(":memory:") as other:
+        for kind in ("identities", "controls"):
+            operator.export(kind, tmp_path / f"{kind}{suffix}")
+            accounted(other.load(kind, tmp_path / f"{kind}{suffix}"))
+        assert_equal(operator, other, tmp_path)
+
+
 @pytest.mark.parametrize("name", ["o.xls", "o.txt", "claims.csv.gz"])
 def test_an_unknown_suffix_is_refused(operator: Service, tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidRequest, match="names no format"):

@@ -99,17 +99,21 @@ def test_a_failed_load_leaves_nothing_or_everything(
                 assert svc.check()["ok"]
 
 
-def test_files_of_a_killed_process_are_removed(store_path: Path, source: Path) -> None:
+def test_files_of_a_killed_process_are_removed(
+    store_path: Path, source: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(b"not a part of the store")
     furnish(store_path)
     left = store_path.with_name(store_path.name + "-filling")
     left.write_bytes(b"half a copy")
     with comptroller.open(store_path):
         assert not left.exists()
     with comptroller.open(store_path) as svc:
-        left.symlink_to(source)
+        left.symlink_to(other)
         assert svc.load("claims", source).inserted == ROWS
         assert not left.exists()
-        assert source.stat().st_size > 0
+        assert other.read_bytes()
         assert svc.check()["ok"]
 
 

@@ -206,6 +206,16 @@ def test_the_message_about_floats_recommends_no_cast(operator: Service) -> None:
     assert "cast" not in str(refused.value)
 
 
+def test_a_refused_column_names_the_row_of_its_first_value(operator: Service) -> None:
+    rows = [short_line("claims", id=f"c-{n}") | {"amount": None} for n in range(5000)]
+    table = pa.Table.from_pylist(rows)
+    amounts = pa.array([None] * 4999 + [1.5])
+    table = table.set_column(table.schema.get_field_index("amount"), "amount", amounts)
+    batches = table.to_batches(max_chunksize=3000)
+    with pytest.raises(InvalidRequest, match=r"float.* \(row 5000\)"):
+        operator.load("claims", pa.Table.from_batches(batches))
+
+
 @pytest.mark.parametrize("type", [pa.float16(), pa.float32(), pa.float64()])
 def test_nan_is_an_unset_member(operator: Service, type: Any) -> None:
     result = loaded(operator, claims(error_message=pa.array([float("nan")], type)))

@@ -234,7 +234,7 @@ class Ways:
                 # Statements drop and create every index; adopting a copy counts once.
                 assert (schema_changes(path) - before == 1) == (way == "trees")
             assert svc.check()["ok"]
-            svc.export(kind, self.folder / f"{way}.out")
+            svc.export(kind, self.folder / f"{way}.ndjson")
         return result, path
 
     def compare(self, kind: str, source: Path, **options: Any) -> LoadResult:
@@ -242,7 +242,7 @@ class Ways:
         statements, filled = self.load("statements", kind, source, **options)
         assert trees == statements
         assert everything(built) == everything(filled)
-        exports = [(self.folder / f"{way}.out").read_bytes() for way in ("trees", "statements")]
+        exports = [(self.folder / f"{way}.ndjson").read_bytes() for way in ("trees", "statements")]
         assert exports[0] == exports[1]
         return trees
 

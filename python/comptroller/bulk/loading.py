@@ -10,8 +10,10 @@ import select
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, cast
@@ -21,16 +23,27 @@ import msgspec
 from comptroller import arguments
 from comptroller._core import arrow_lines
 from comptroller.bulk import tables
+from comptroller.bulk.columns import FrameMapping
 from comptroller.bulk.compression import COMPRESSED, Content, content, spooled
 from comptroller.bulk.files import refuse_open_store
 from comptroller.bulk.mapping import ColumnMapping, RowMapping
+from comptroller.bulk.rejections import (
+    Fault,
+    Rejection,
+    RejectionGroup,
+    Rejections,
+    Rejects,
+    Summary,
+)
 from comptroller.bulk.streams import Rows
-from comptroller.display.html import SHOWN_ROWS, TableColumn, html
+from comptroller.display.html import SHOWN_ROWS, html
 from comptroller.display.progress import Progress
 from comptroller.errors import Error, InvalidRequest, Unavailable, invalid, require
 from comptroller.values import KINDS
 
 if TYPE_CHECKING:
+    import polars
+
     from comptroller._core import Readable, TextPiece
 
 LoadSource: TypeAlias = (
@@ -39,26 +52,19 @@ LoadSource: TypeAlias = (
 
 _LONGEST_WAIT_S = 0.1
 _MAX_SELECT_DESCRIPTORS = 1024  # select() accepts only smaller descriptors
-_LISTED_REJECTIONS = 1000
 _UNCHANGED = ColumnMapping()
-
-
-class Rejection(msgspec.Struct, frozen=True):
-    """A rejected line: its number from 1, the error code, and a message."""
-
-    line: int
-    code: str
-    message: str
+_FRAMES = {("polars", "DataFrame"), ("pyarrow", "Table")}
 
 
 class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
     """The counts of a load: read = inserted + updated + unchanged + rejected + blank.
 
     `committed` is True if lines were stored; otherwise the counts are those that a commit would
-    have had. `rejections` has the first 1,000 rejected lines. `unknown_members` counts the lines
-    of each member that the service does not know, and ignored; if the load ended early, also some
-    lines that were not stored. `floats` counts the floats that became decimals, see the option
-    of `load`.
+    have had. `rejections` has the first 1,000 rejected lines, as a list and as a table;
+    `rejection_groups` counts all of them by member and code, see `summary`. `unknown_members`
+    counts the lines of each member that the service does not know, and ignored; if the load ended
+    early, also some lines that were not stored. `floats` counts the floats that became decimals,
+    see the option of `load`.
     """
 
     committed: bool
@@ -70,7 +76,19 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
     blank: int
     unknown_members: dict[str, int] = {}
     rejections: list[Rejection] = []
+    rejection_groups: list[RejectionGroup] = []
     floats: int = 0
+
+    def __post_init__(self) -> None:
+        """Makes a table of the rejections."""
+        msgspec.structs.force_setattr(self, "rejections", Rejections(self.rejections))
+
+    def summary(self) -> Summary:
+        """Returns the number of rejected lines for each member and code, the most frequent first.
+
+        Each group has the message of its first line.
+        """
+        return Summary(self.rejection_groups)
 
     def __repr__(self) -> str:
         names = ("inserted", "updated", "unchanged", "rejected", "blank")
@@ -84,14 +102,10 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
             left_out = ", ".join(f"{name} ({n:,})" for name, n in self.unknown_members.items())
             lines.append(f"Unknown members, ignored (lines): {left_out}")
         shown = self.rejections[:SHOWN_ROWS]
-        columns = [
-            TableColumn("line", [str(each.line) for each in shown], is_number=True),
-            TableColumn("code", [each.code for each in shown]),
-            TableColumn("message", [each.message for each in shown]),
-        ]
         left = self.rejected - len(shown)
-        notes = [f"{left:,} more rejected lines"] if left > 0 else []
-        return html("notebook.html", lines=lines, columns=columns if shown else [], notes=notes)
+        notes = [f"{left:,} more rejected lines; summary() groups all"] if left > 0 else []
+        columns = Rejections(shown).shown() if shown else []
+        return html("notebook.html", lines=lines, columns=columns, notes=notes)
 
 
 class LoadOptions(NamedTuple):
@@ -108,9 +122,12 @@ class Opened(NamedTuple):
     source: str | Readable
     total_bytes: int | None
     progress: Progress | None
-    faults: Mapping[int, str] | None = None  # messages by line, see RowReader
+    faults: Mapping[int, Fault] | None = None  # by line, see RowReader
     lines_before: int = 0  # in the file, such as the header of a table
     mapping: RowMapping | None = None
+    frames: Callable[[], Iterable[polars.DataFrame]] | None = None  # read the table again
+    rejects: Rejects | None = None
+    is_of_caller: bool = False  # reading runs the code of the caller
 
     def explained(self, result: LoadResult) -> LoadResult:
         """Returns the core's result, with the messages of rows that JSON cannot represent."""
@@ -118,12 +135,46 @@ class Opened(NamedTuple):
             result = msgspec.structs.replace(result, floats=self.mapping.floats)
         if not self.faults and not self.lines_before:
             return result
-        faults = self.faults or {}
-        rejections = [
-            Rejection(each.line + self.lines_before, each.code, faults.get(each.line, each.message))
-            for each in result.rejections
-        ]
-        return msgspec.structs.replace(result, rejections=rejections)
+        rejections = [self._explained(each)[0] for each in result.rejections]
+        return msgspec.structs.replace(
+            result, rejections=rejections, rejection_groups=self._groups(result.rejection_groups)
+        )
+
+    def write_rejects(self, result: LoadResult) -> None:
+        """Writes the file of rejected rows, if the caller named one."""
+        if self.rejects is not None:
+            self.rejects.write(self._explained, self.frames, result.rejections)
+
+    def _explained(self, rejection: Rejection) -> tuple[Rejection, Mapping[Any, object] | None]:
+        """Returns a rejection with its line in the file, and its row, if it has no line."""
+        fault = (self.faults or {}).get(rejection.line)
+        shown = fault.explained(rejection) if fault else rejection
+        line = rejection.line + self.lines_before
+        return msgspec.structs.replace(shown, line=line), fault.row if fault else None
+
+    def _groups(self, groups: list[RejectionGroup]) -> list[RejectionGroup]:
+        """Returns the groups of all rejections, with the rows that have no line in theirs."""
+        counts = Counter(fault.member for fault in (self.faults or {}).values())
+        found: dict[tuple[str | None, str], RejectionGroup] = {}
+        for each in groups:
+            lines = each.lines - (counts.total() if each.code == "malformed-json" else 0)
+            if lines > 0:
+                line = each.first_line + self.lines_before
+                found[each.member, each.code] = msgspec.structs.replace(
+                    each, lines=lines, first_line=line
+                )
+        for number, fault in (self.faults or {}).items():
+            count = counts.pop(fault.member, 0)
+            if not count:
+                continue
+            shown, _ = self._explained(Rejection(number, "", ""))
+            group = RejectionGroup(shown.code, count, shown.line, shown.message, shown.member)
+            known = found.get((shown.member, shown.code))
+            if known is not None:
+                first = min(known, group, key=lambda each: each.first_line)
+                group = msgspec.structs.replace(first, lines=count + known.lines)
+            found[shown.member, shown.code] = group
+        return sorted(found.values(), key=lambda each: -each.lines)
 
 
 @contextmanager
@@ -176,16 +227,24 @@ class _Work(NamedTuple):
     mapping: ColumnMapping
 
 
-def refuse_saved_controls(result: LoadResult) -> None:
-    """Raises InvalidRequest for records of `GET /controls`, none of which names its identity."""
-    every = result.rejections
-    is_same = all("identity_id: is required" in each.message for each in every)
-    if every and is_same and result.rejected == result.read - result.blank:
-        raise invalid(
-            "identity_id",
-            "no record has it, as in answers of GET /controls, which are about one identity; "
-            'give constants={"identity_id": ...}',
-        )
+def explain_saved_controls(result: LoadResult) -> LoadResult:
+    """Adds what to do to the rejections of controls without an identity."""
+    without = "identity_id: is required"
+    advice = (
+        f"{without}; answers of GET /controls are about one identity and do not name it: give it "
+        'with constants={"identity_id": ...}'
+    )
+    return msgspec.structs.replace(
+        result,
+        rejections=[
+            msgspec.structs.replace(each, message=each.message.replace(without, advice))
+            for each in result.rejections
+        ],
+        rejection_groups=[
+            msgspec.structs.replace(each, message=each.message.replace(without, advice))
+            for each in result.rejection_groups
+        ],
+    )
 
 
 def files_of_kinds(folder: str) -> dict[str, Path]:
@@ -278,7 +337,7 @@ class RowReader(PieceReader):
     """Encodes rows as NDJSON while they are read.
 
     A row that JSON cannot represent becomes a line of invalid JSON, which the load rejects;
-    `faults` has the message of each such line, up to the number that a result lists.
+    `faults` has each such row.
 
     Args:
         rows: the rows.
@@ -289,18 +348,20 @@ class RowReader(PieceReader):
     def __init__(
         self, rows: Iterable[object], mapping: RowMapping | None = None, *, is_mapped: bool = True
     ) -> None:
-        super().__init__(itertools.starmap(self._line, enumerate(rows, start=1)))
+        super().__init__(itertools.starmap(self.line, enumerate(rows, start=1)))
         self._mapping = mapping
         self._is_mapped = is_mapped
-        self.faults: dict[int, str] = {}
+        self._columns = mapping.columns if mapping else {}
+        self.faults: dict[int, Fault] = {}
 
-    def _line(self, number: int, row: object) -> bytes:
+    def line(self, number: int, row: object) -> bytes:
+        """Returns a row as a line; notes why, if it cannot be one."""
         try:
             return self._encoded(row)
         except InvalidRequest as error:
-            if len(self.faults) < _LISTED_REJECTIONS:
-                field, message = error.errors[0]
-                self.faults[number] = f"{field}: {message}" if field else message
+            field, message = error.errors[0]
+            given = dict(row) if isinstance(row, Mapping) else None
+            self.faults[number] = Fault(field, message, given, self._columns)
             return b"NaN\n"
 
     def _encoded(self, row: object) -> bytes:
@@ -315,6 +376,39 @@ class RowReader(PieceReader):
             return row.rstrip(b"\r\n") + b"\n"  # a line that is not JSON
         record = self._mapping(row)
         return arguments.line(record) if record else b"\n"  # an empty row is a blank line
+
+
+class TableReader(PieceReader):
+    """Encodes the rows of frames as NDJSON while they are read, whole columns at a time.
+
+    Rows with a value that `columns` cannot convert are converted one by one, so their outcome is
+    that of RowReader.
+    """
+
+    def __init__(
+        self,
+        frames: Iterable[polars.DataFrame],
+        kind: str,
+        columns: FrameMapping,
+        mapping: RowMapping,
+    ) -> None:
+        super().__init__(piece for frame in frames for piece in self._frame(frame))
+        self._kind = kind
+        self._columns = columns
+        self._rows = RowReader((), mapping)
+        self._done = 0
+        self.faults = self._rows.faults
+
+    def _frame(self, frame: polars.DataFrame) -> Iterator[bytes | TextPiece]:
+        mapped = self._columns(frame)
+        for begin, end, is_fast in mapped.parts():
+            if is_fast:
+                part = mapped.frame[begin:end]
+                yield from _pieces(part.__arrow_c_stream__(), self._kind)
+                continue
+            for number, row in enumerate(tables.rows_of((frame[begin:end],)), start=begin + 1):
+                yield self._rows.line(self._done + number, row)
+        self._done += frame.height
 
 
 class _ReadInto(io.RawIOBase):
@@ -410,19 +504,28 @@ def _from_frame(source: Rows, work: _Work) -> Opened:
             if hasattr(source, "itertuples"):  # pandas, with a column of several types
                 return _from_rows(tables.pandas_rows(source), work, is_mapped=True)
             raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
-        return Opened(PieceReader(_pieces(stream, work.kind)), None, work.progress)
+        reader = PieceReader(_pieces(stream, work.kind))
+        return Opened(reader, None, work.progress, frames=_again(source))
     if hasattr(source, "itertuples"):
         return _from_rows(tables.pandas_rows(source), work)
     library = require("polars", "a mapping of a data frame", "analysis")
     with tables.refusing(library, "the data frame"):
         frame = library.DataFrame(source)
-    return _from_rows(tables.rows_of((frame,)), work)
+    return _from_rows(tables.rows_of((frame,)), work)._replace(frames=lambda: (frame,))
+
+
+def _again(source: Rows) -> Callable[[], Iterable[polars.DataFrame]] | None:
+    """Returns how to read a frame again; None for what may be a stream, and for pandas."""
+    kind = type(source)
+    if (kind.__module__.partition(".")[0], kind.__name__) not in _FRAMES:
+        return None
+    return lambda: (require("polars", "rejects", "analysis").DataFrame(source),)
 
 
 def _from_rows(rows: Iterable[object], work: _Work, *, is_mapped: bool = False) -> Opened:
     mapping = RowMapping(work.kind, work.mapping)
     reader = RowReader(rows, mapping, is_mapped=is_mapped or work.mapping.changes_rows())
-    return Opened(reader, None, work.progress, reader.faults, mapping=mapping)
+    return Opened(reader, None, work.progress, reader.faults, mapping=mapping, is_of_caller=True)
 
 
 def _from_path(path: str, file: io.BufferedReader, work: _Work, closing: ExitStack) -> Opened:
@@ -474,20 +577,27 @@ def _from_table(
     """Reads a table from `path`, or from a copy of its content."""
     options = work.mapping
     path = path or spooled(found.file, closing).name
-    lines_before = 1
-    if format == "parquet":
-        batches = tables.parquet_frames(path, found.name)
-        lines_before = 0
-        if not options.changes_rows():
-            return Opened(_frames_reader(batches, work.kind), None, work.progress)
-    elif format == "xlsx":
-        batches = iter((tables.sheet_frame(path, found.name, options.sheet),))
-    else:
-        separator = options.separator or tables.separator_of(found.head)
-        batches = tables.csv_frames(path, found.name, separator)
+    lines_before = 0 if format == "parquet" else 1
+    again = partial(_frames, format, path, found, options)
+    batches = again()
+    if format == "parquet" and not options.changes_rows():
+        reader = _frames_reader(batches, work.kind)
+        return Opened(reader, None, work.progress, frames=again)
     mapping = RowMapping(work.kind, options, unescapes=format != "parquet")
-    reader = RowReader(tables.rows_of(batches), mapping)
-    return Opened(reader, None, work.progress, reader.faults, lines_before, mapping)
+    columns = FrameMapping(work.kind, mapping, options)
+    reader = TableReader(batches, work.kind, columns, mapping)
+    return Opened(reader, None, work.progress, reader.faults, lines_before, mapping, again)
+
+
+def _frames(
+    format: tables.Format, path: str, found: Content, options: ColumnMapping
+) -> Iterator[polars.DataFrame]:
+    if format == "parquet":
+        return tables.parquet_frames(path, found.name)
+    if format == "xlsx":
+        return iter((tables.sheet_frame(path, found.name, options.sheet),))
+    separator = options.separator or tables.separator_of(found.head)
+    return tables.csv_frames(path, found.name, separator)
 
 
 def _pipe_descriptor(file: object) -> int | None:

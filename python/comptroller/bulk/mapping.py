@@ -33,7 +33,8 @@ TIME = re.compile(
     _DAY + r"([T\s]\s*(?P<time>\d{1,2}:\d\d(:\d\d([.,]\d{1,9})?)?))?\s*(?P<zone>Z|[+-]\d\d:?\d\d)?",
     re.IGNORECASE,
 )
-_TEXTS = frozenset({"id", "uuid", "string", "word"})
+#: The types of members whose values are any text.
+TEXT_TYPES = frozenset({"id", "uuid", "string", "word"})
 
 
 class Options(TypedDict, total=False):
@@ -122,21 +123,22 @@ class RowMapping:
     """
 
     def __init__(self, kind: str, mapping: ColumnMapping, *, unescapes: bool = False) -> None:
-        self._types: dict[str, str] = {name: each["type"] for name, each in members(kind).items()}
+        self.types: dict[str, str] = {name: each["type"] for name, each in members(kind).items()}
         for option, names in (
             ("rename", mapping.rename.values()),
             ("constants", mapping.constants),
         ):
             for name in names:
-                if name not in self._types:
-                    known = ", ".join(self._types)
+                if name not in self.types:
+                    known = ", ".join(self.types)
                     raise invalid(option, f"{name!r} is not a member of {kind}; they are {known}")
         self._mapping = mapping
         self._zone = ZoneInfo(mapping.tz) if mapping.tz else None
-        self._unescapes = unescapes
+        self.unescapes = unescapes
+        self.columns = {member: name for name, member in mapping.rename.items()}
         self.floats = 0  # that became decimals
-        self._constants = {
-            name: self._converted(name, self._types[name], value)
+        self.constants = {
+            name: self._converted(name, self.types[name], value)
             for name, value in mapping.constants.items()
         }
 
@@ -156,11 +158,11 @@ class RowMapping:
             if value is None:
                 continue
             member = self._mapping.rename.get(name, name)
-            type = self._types.get(member)
+            type = self.types.get(member)
             if type is not None and member in record:
                 raise invalid(member, f"another column also sets it, beside {name!r}")
             record[member] = 0 if type is None else self._converted(member, type, value)
-        return self._constants | record if record else record
+        return self.constants | record if record else record
 
     def _converted(self, name: str, type: str, value: object) -> object:
         if isinstance(value, str):
@@ -171,21 +173,21 @@ class RowMapping:
             return self._instant(name, value)
         if isinstance(value, float):
             return self._of_float(name, type, value)
-        if isinstance(value, int) and not isinstance(value, bool) and type in _TEXTS:
+        if isinstance(value, int) and not isinstance(value, bool) and type in TEXT_TYPES:
             return self._of_text(name, type, str(value))
         if isinstance(value, bytes) and type == "uuid" and len(value) == 16:
             return str(UUID(bytes=value))
         return _without_nulls(value) if type == "metadata" else value
 
     def _of_text(self, name: str, type: str, text: str) -> object:
-        if self._unescapes and text.startswith("'") and _ESCAPED.match(text):
+        if self.unescapes and text.startswith("'") and _ESCAPED.match(text):
             text = text[1:]
         if type == "amount" and self._mapping.decimal == ",":
             return _with_point(name, text)
         if type == "timestamp":
             return self._of_time(name, text)
         if type == "uuid" and self._mapping.ids == "uuid5":
-            return _as_uuid(text)
+            return as_uuid(text)
         if type == "boolean":
             return {"true": True, "false": False}.get(text.lower(), text)
         if _is_nested(type) and text[:1] in ("{", "["):
@@ -196,11 +198,15 @@ class RowMapping:
         return text
 
     def _of_float(self, name: str, type: str, value: float) -> object:
-        if type in _TEXTS and value.is_integer():
+        if type in TEXT_TYPES and value.is_integer():
             return self._of_text(name, type, str(int(value)))  # a spreadsheet has only floats
         if type == "amount" and self._mapping.floats == "shortest" and isfinite(value):
             self.floats += 1
             return format(Decimal(repr(value)), "f")
+        if type != "amount":
+            is_time = type == "timestamp"
+            advice = "; format the column as dates in the spreadsheet" if is_time else ""
+            raise invalid(name, f"{value!r} is a number, not a value of this member{advice}")
         raise invalid(
             name,
             f"{value!r} is a float, which is not exact; give text or decimals, or "
@@ -279,7 +285,8 @@ def _with_point(name: str, text: str) -> str:
     return re.sub(r"[.\s'\u2019]", "", text).replace(",", ".")
 
 
-def _as_uuid(text: str) -> str:
+def as_uuid(text: str) -> str:
+    """Returns an id as a UUID, see ID_NAMESPACE."""
     try:
         return str(UUID(text)) if len(text) == 36 else str(uuid5(ID_NAMESPACE, text))
     except ValueError:

@@ -12,7 +12,12 @@ from comptroller.errors import require, unavailable
 
 _FORM = "FORMAT parquet, COMPRESSION zstd"
 # `whole_file` has already made a temporary file, so DuckDB does not need one of its own.
-_COPY = f"COPY (SELECT * FROM stream) TO $1 ({_FORM}, USE_TMP_FILE false)"
+_COPY = f"COPY (SELECT * FROM rows) TO $1 ({_FORM}, USE_TMP_FILE false)"
+_LINES = (
+    "CREATE TEMP VIEW rows AS SELECT * FROM stream SEMI JOIN read_json('{}', format ="
+    " 'newline_delimited', columns = {{id: 'VARCHAR', customer_id: 'VARCHAR'}})"
+    " USING (customer_id, id)"
+)
 #: The columns of the partition keys that are not periods.
 _COLUMNS = {
     "status": "onchain_status",
@@ -25,16 +30,18 @@ _COLUMNS = {
 }
 
 
-def write_parquet(stream: Rows, path: str) -> int:
+def write_parquet(stream: Rows, path: str, lines: str | None = None) -> int:
     """Writes all rows to a file; returns how many. The file appears when it is complete.
+
+    With `lines`, an NDJSON file of records, only the rows of these.
 
     Raises Unavailable if the file cannot be written, MissingExtra if DuckDB is not installed.
     """
     with whole_file(path) as part:
-        return _copy(stream, path, part)
+        return _copy(stream, path, part, lines=lines)
 
 
-def write_dataset(stream: Rows, path: str, keys: Sequence[str]) -> int:
+def write_dataset(stream: Rows, path: str, keys: Sequence[str], lines: str | None = None) -> int:
     """Writes all rows to a Hive-partitioned folder; returns how many.
 
     The folder appears when it is complete.
@@ -44,6 +51,7 @@ def write_dataset(stream: Rows, path: str, keys: Sequence[str]) -> int:
         path: the folder, such as ``claims``.
         keys: the partition keys, such as month and chain, for files such as
             ``claims/month=2026-05-01/chain=INK/data_0.parquet``.
+        lines: as for `write_parquet`.
 
     Raises:
         InvalidRequest: the rows have no column for a key.
@@ -51,13 +59,15 @@ def write_dataset(stream: Rows, path: str, keys: Sequence[str]) -> int:
         MissingExtra: DuckDB is not installed.
     """
     with whole_folder(path) as part:
-        rows = _copy(stream, path, part, keys)
+        rows = _copy(stream, path, part, keys, lines)
         if not rows:  # DuckDB wrote no file, but readers need one for the columns
-            _copy(stream, path, part / "data_0.parquet")
+            _copy(stream, path, part / "data_0.parquet", lines=lines)
         return rows
 
 
-def _copy(stream: Rows, path: str, part: Path, keys: Sequence[str] = ()) -> int:
+def _copy(
+    stream: Rows, path: str, part: Path, keys: Sequence[str] = (), lines: str | None = None
+) -> int:
     duckdb = require("duckdb", "a parquet export", "analysis")
     try:
         with duckdb.connect() as connection:
@@ -65,6 +75,9 @@ def _copy(stream: Rows, path: str, part: Path, keys: Sequence[str] = ()) -> int:
             # rows in memory to keep their order, and would not be faster.
             connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
             connection.register("stream", stream)
+            named = lines.replace("'", "''") if lines else ""
+            whole = "CREATE TEMP VIEW rows AS SELECT * FROM stream"
+            connection.execute(_LINES.format(named) if lines else whole)
             copy = _statement(connection.table("stream").columns, keys) if keys else _COPY
             with interruptible(duckdb):
                 (rows,) = connection.execute(copy, [str(part)]).fetchone()
@@ -82,4 +95,4 @@ def _statement(columns: Sequence[str], keys: Sequence[str]) -> str:
     names = {key: folders_of[key] for key in arguments.choices("partition", keys, list(folders_of))}
     selected = ", ".join(f'{value} AS "{key}"' for key, value in names.items())
     folders = ", ".join(f'"{key}"' for key in names)
-    return f"COPY (SELECT *, {selected} FROM stream) TO $1 ({_FORM}, PARTITION_BY ({folders}))"
+    return f"COPY (SELECT *, {selected} FROM rows) TO $1 ({_FORM}, PARTITION_BY ({folders}))"

@@ -192,7 +192,16 @@ def refusing(library: Any, name: str) -> Iterator[None]:
     try:
         yield
     except (library.exceptions.PolarsError, OSError) as error:
-        raise invalid("source", f"{name} cannot be read: {_first_line(error)}") from error
+        why = _first_line(error)
+        advice = next((advice for part, advice in _ADVICE.items() if part in why), "")
+        raise invalid("source", f"{name} cannot be read: {why}{advice}") from error
+
+
+_ADVICE = {
+    "invalid utf-8": "; convert it to UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8",
+    "more fields": "; a row has more cells than the first row, which must be the header: delete "
+    "rows above the header, and quote cells that contain the separator",
+}
 
 
 def _first_line(error: Exception) -> str:

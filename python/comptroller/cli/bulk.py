@@ -138,6 +138,12 @@ def sample(
 @click.option("--dayfirst/--monthfirst", default=None, help="What 03/04/2026 begins with.")
 @click.option("--ids", type=click.Choice(["uuid5"]), help="Make UUIDs of other ids.")
 @click.option("--floats", type=click.Choice(["shortest"]), help="Accept floats as decimals.")
+@click.option(
+    "--rejects",
+    type=click.Path(),
+    metavar="CSV",
+    help="File to write: every rejected row of the source, and why.",
+)
 @click.option("--suggest", is_flag=True, help="Print a mapping file for FILE; load nothing.")
 @db_option
 @actor_option
@@ -152,6 +158,7 @@ def load(
     keep_going: bool,
     dry_run: bool,
     mapping: str | None,
+    rejects: str | None,
     rename: tuple[tuple[str, str], ...],
     constant: tuple[tuple[str, str], ...],
     suggest: bool,
@@ -200,6 +207,7 @@ def load(
                 dry_run=dry_run,
                 progress=advance,
                 mapping=mapping,
+                rejects=rejects,
                 **columns,
             )
         except BaseException as error:
@@ -323,13 +331,24 @@ def _show_faults(result: LoadResult) -> None:
         screen.show(rejections(result))
         left = result.rejected - min(len(result.rejections), _SHOWN_REJECTIONS)
         if left:
-            click.echo(f"... and {left:,} more; --json lists the first 1,000")
+            click.echo(f"... and {left:,} more; --rejects FILE.csv writes all")
+            click.echo()
+            screen.show(summary(result))
     if result.unknown_members:
         unknown = screen.table("~member", ">lines", title="Unknown members, ignored")
         for name, lines in result.unknown_members.items():
             unknown.add_row(*screen.formatted([name, lines]))
         click.echo()
         screen.show(unknown)
+
+
+def summary(result: LoadResult) -> Any:
+    """Return the number of rejected lines by member and code as a table."""
+    groups = screen.table("member", "code", ">lines", ">first", "~why", title="All rejected lines")
+    for each in result.summary():
+        cells = [each.member or "", each.code, each.lines, each.first_line, each.message]
+        groups.add_row(*screen.formatted(cells))
+    return groups
 
 
 def rejections(result: LoadResult) -> Any:

@@ -72,6 +72,7 @@ class AsyncService(AsyncResources):
         dry_run: bool = False,
         progress: Progress | bool | None = None,
         mapping: str | os.PathLike[str] | None = None,
+        rejects: str | os.PathLike[str] | None = None,
         **columns: Unpack[Options],
     ) -> LoadResult:
         """Loads records of one kind: :meth:`comptroller.Service.load`.
@@ -86,6 +87,7 @@ class AsyncService(AsyncResources):
             dry_run: as for `Service.load`.
             progress: as for `Service.load`; called in the thread.
             mapping: as for `Service.load`.
+            rejects: as for `Service.load`.
             columns: as for `Service.load`.
 
         Returns:
@@ -104,6 +106,7 @@ class AsyncService(AsyncResources):
                 dry_run=dry_run,
                 progress=progress,
                 mapping=mapping,
+                rejects=rejects,
                 **columns,
             )
 

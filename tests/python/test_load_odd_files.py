@@ -1,0 +1,122 @@
+"""Files as others make them are loaded, or refused with what to do."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from comptroller import InvalidRequest, Service
+from examples import GROUP, accounted
+
+pytest.importorskip("polars")
+pytest.importorskip("fastexcel")
+xlsxwriter = pytest.importorskip("xlsxwriter")
+
+MADE_BY_OTHERS = Path(__file__).parent / "made_by_others"
+HEADER = ["id", "payout_group_id", "claim_type", "onchain_status", "amount", "created_at"]
+ROWS = [
+    [id, GROUP, "CLAIM_ALL", "PENDING", amount, f"2026-03-0{day}T00:00:00Z"]
+    for id, amount, day in (("a", "1.5", 1), ("b", "2.5", 2))
+]
+
+
+def csv(rows: list[list[str]], separator: str = ",") -> str:
+    return "\n".join(separator.join(row) for row in rows) + "\n"
+
+
+def workbook(fill: Callable[[Any], None]) -> bytes:
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out, {"in_memory": True}) as book:
+        fill(book)
+    return out.getvalue()
+
+
+def rows_on(sheet: Any, first: int, rows: list[list[str]]) -> None:
+    for number, row in enumerate(rows, start=first):
+        sheet.write_row(number, 0, row)
+
+
+def titled(book: Any) -> None:
+    sheet = book.add_worksheet()
+    sheet.write(0, 0, "Rewards of March 2026")
+    rows_on(sheet, 2, [HEADER, *ROWS])
+
+
+def on_two_sheets(book: Any) -> None:
+    for name in ("Q1", "Q2"):
+        rows_on(book.add_worksheet(name), 0, [HEADER, *ROWS])
+
+
+def with_times(book: Any, *, is_formatted: bool) -> None:
+    sheet = book.add_worksheet()
+    format = book.add_format({"num_format": "dd.mm.yyyy hh:mm"}) if is_formatted else None
+    rows_on(sheet, 0, [HEADER, *(row[:-1] for row in ROWS)])
+    for number in (1, 2):
+        if is_formatted:
+            sheet.write_datetime(number, 5, datetime(2026, 3, number, 12), format)
+        else:
+            sheet.write_number(number, 5, 46082.5)
+
+
+def archive() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        file.writestr("a.csv", csv([HEADER, ROWS[0]]))
+        file.writestr("b.csv", csv([HEADER, ROWS[1]]))
+    return out.getvalue()
+
+
+GERMAN = csv([HEADER, *([*row[:4], "1.234,50", "01.03.2026 12:00"] for row in ROWS)], ";")
+NOTES = [[*HEADER, "error_message"], *([*row, '"two, ""quoted"""'] for row in ROWS)]
+LOADED: dict[str, tuple[bytes, dict[str, Any]]] = {
+    "german.csv": (GERMAN.encode(), {"decimal": ",", "tz": "Europe/Zurich"}),
+    "mark.csv": (csv([HEADER, *ROWS]).encode("utf-8-sig"), {}),
+    "quotes.csv": (csv(NOTES).encode(), {}),
+    "semicolons.txt": (csv([HEADER, *ROWS], ";").encode(), {}),
+    "crlf.csv": (csv([HEADER, *ROWS]).replace("\n", "\r\n").encode(), {}),
+    "sheets.xlsx": (workbook(on_two_sheets), {"sheet": "Q2"}),
+    "dates.xlsx": (workbook(lambda book: with_times(book, is_formatted=True)), {"tz": "UTC"}),
+}
+REFUSED: dict[str, tuple[bytes, str]] = {
+    "cp1252.csv": (csv([HEADER, *ROWS, ["ü"] * 6]).encode("cp1252"), "iconv -f WINDOWS-1252"),
+    "title.csv": (("Rewards\n\n" + csv([HEADER, *ROWS])).encode(), "delete rows above the header"),
+    "ragged.csv": (csv([HEADER, [*ROWS[0], "x"]]).encode(), "more cells than the first row"),
+    "headless.csv": (csv(ROWS).encode(), "first row must be the header"),
+    "title.xlsx": (workbook(titled), "first row must be the header"),
+    "sheets.xlsx": (workbook(on_two_sheets), "name one of Q1, Q2"),
+    "two.zip": (archive(), "an archive of one file"),
+}
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_an_odd_file_is_loaded(operator: Service, tmp_path: Path, name: str) -> None:
+    content, options = LOADED[name]
+    (tmp_path / name).write_bytes(content)
+    assert accounted(operator.load("claims", tmp_path / name, **options)).inserted == 2
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_odd_file_is_refused_with_what_to_do(
+    operator: Service, tmp_path: Path, name: str
+) -> None:
+    content, why = REFUSED[name]
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidRequest, match=why):
+        operator.load("claims", tmp_path / name)
+
+
+def test_a_number_in_place_of_a_time_is_explained(operator: Service) -> None:
+    content = workbook(lambda book: with_times(book, is_formatted=False))
+    result = accounted(operator.load("claims", io.BytesIO(content), tz="UTC"))
+    assert "format the column as dates" in result.summary()[0].message
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in MADE_BY_OTHERS.iterdir()))
+def test_a_file_of_another_program_is_loaded(operator: Service, name: str) -> None:
+    result = accounted(operator.load("claims", MADE_BY_OTHERS / name))
+    assert result.inserted == result.read > 0

@@ -1,0 +1,177 @@
+"""The rejected lines of a load: as a table, in groups, and as a file to correct."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Run
+from comptroller import LoadResult, Rejection, Service
+from examples import accounted, short_line
+from test_load_tables import FORMATS
+
+pl = pytest.importorskip("polars")
+for needed in ("fastexcel", "xlsxwriter"):
+    pytest.importorskip(needed)
+
+FAULTS = {"c-1": {"amount": "1e3"}, "c-3": {"onchain_status": "DONE"}, "c-4": {"amount": "-2"}}
+BY_MEMBER = [("amount", "invalid-request", 2), ("onchain_status", "invalid-request", 1)]
+
+
+def rows() -> list[dict[str, Any]]:
+    return [
+        short_line("claims", id=f"c-{n}", note=f"n{n}", **FAULTS.get(f"c-{n}", {}))
+        for n in range(6)
+    ]
+
+
+SOURCES: dict[str, Any] = {
+    "rows": rows,
+    "polars": lambda: pl.DataFrame(rows()),
+    "pyarrow": lambda: pl.DataFrame(rows()).to_arrow(),
+    "pandas": lambda: pl.DataFrame(rows()).to_pandas(),
+    **{suffix: lambda write=write: io.BytesIO(write(rows())) for suffix, write in FORMATS.items()},
+}
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def groups(result: LoadResult) -> list[tuple[str | None, str, int]]:
+    return [(each.member, each.code, each.lines) for each in result.summary()]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_rejected_rows_have_their_id_member_and_value(
+    operator: Service, tmp_path: Path, source: str
+) -> None:
+    result = accounted(operator.load("claims", SOURCES[source](), rejects=tmp_path / "r.csv"))
+    first = 1 if source in (".csv", ".tsv", ".xlsx") else 0
+    found = [(each.line, each.id, each.member, each.value) for each in result.rejections]
+    if source == ".json":
+        found = [(1 + int(str(id)[2:]), id, *rest) for _, id, *rest in found]
+    assert found == [
+        (2 + first, "c-1", "amount", "1e3"),
+        (4 + first, "c-3", "onchain_status", "DONE"),
+        (5 + first, "c-4", "amount", "-2"),
+    ]
+    assert groups(result) == BY_MEMBER
+    written = read_csv(tmp_path / "r.csv")
+    assert [row["id"] for row in written] == ["c-1", "c-3", "c-4"]
+    assert [row["rejected_member"] for row in written] == ["amount", "onchain_status", "amount"]
+    assert all(row["rejected_message"] and row["rejected_line"] for row in written)
+    if source != "pandas":  # its other columns are not in the lines
+        assert [row["note"] for row in written] == ["n1", "n3", "n4"]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_corrected_rejects_load(operator: Service, tmp_path: Path, source: str) -> None:
+    rejects = tmp_path / "r.csv"
+    operator.load("claims", SOURCES[source](), keep_going=True, rejects=rejects)
+    text = rejects.read_text(encoding="utf-8").replace("1e3", "1000").replace("DONE", "FAILED")
+    rejects.write_text(text.replace("-2", "2"), encoding="utf-8")
+    assert accounted(operator.load("claims", rejects)).inserted == 3
+
+
+@pytest.mark.parametrize("suffix", ["", ".csv", ".parquet"])
+def test_all_rejected_rows_are_written_and_counted(
+    operator: Service, tmp_path: Path, suffix: str
+) -> None:
+    many = [short_line("claims", id=f"c-{n}", amount=f"{n}x") for n in range(2500)]
+    source = io.BytesIO(FORMATS[suffix](many)) if suffix else many
+    result = accounted(operator.load("claims", source, rejects=tmp_path / "r.csv"))
+    assert len(result.rejections) == 1000
+    assert groups(result) == [("amount", "invalid-request", 2500)]
+    written = read_csv(tmp_path / "r.csv")
+    assert [row["amount"] for row in written] == [f"{n}x" for n in range(2500)]
+    assert [row["rejected_value"] for row in written] == [f"{n}x" for n in range(2500)]
+
+
+def test_rows_with_the_columns_of_others_are_written_as_they_are(
+    operator: Service, tmp_path: Path
+) -> None:
+    text = "Nummer;Betrag;Erstellt\nR-1;1,5;31.02.2026\nR-2;eins;01.02.2026\nR-3;1,5;01.02.2026\n"
+    (tmp_path / "x.csv").write_text(text)
+    result = accounted(
+        operator.load(
+            "claims",
+            tmp_path / "x.csv",
+            rename={"Nummer": "id", "Betrag": "amount", "Erstellt": "created_at"},
+            constants={
+                **{n: v for n, v in short_line("claims").items() if n not in ("id", "amount")},
+            },
+            decimal=",",
+            keep_going=True,
+            rejects=tmp_path / "r.csv",
+        )
+    )
+    assert sorted(groups(result)) == [
+        ("amount", "invalid-request", 1),
+        ("created_at", "invalid-request", 1),
+    ]
+    written = read_csv(tmp_path / "r.csv")
+    assert [(row["Nummer"], row["Betrag"], row["rejected_line"]) for row in written] == [
+        ("R-1", "1,5", "2"),
+        ("R-2", "eins", "3"),
+    ]
+
+
+def test_a_row_that_is_no_line_is_counted_by_its_member(operator: Service, tmp_path: Path) -> None:
+    given = [short_line("claims", id=f"c-{n}", tx_hash=b"x") for n in range(3)]
+    result = accounted(operator.load("claims", given, rejects=tmp_path / "r.csv"))
+    assert groups(result) == [("tx_hash", "invalid-request", 3)]
+    assert (result.rejections[2].id, result.rejections[2].member) == ("c-2", "tx_hash")
+    assert [row["id"] for row in read_csv(tmp_path / "r.csv")] == ["c-0", "c-1", "c-2"]
+
+
+def test_lines_that_are_no_records_are_kept_as_text(operator: Service, tmp_path: Path) -> None:
+    content = b'{"id": \n[1]\n\xff\n'
+    result = operator.load("claims", io.BytesIO(content), rejects=tmp_path / "r.csv")
+    assert [row["row"] for row in read_csv(tmp_path / "r.csv")] == ['{"id": ', "[1]", "\\xff"]
+    assert sum(each.lines for each in result.summary()) == 3
+
+
+def test_without_rejected_rows_the_file_has_none(operator: Service, tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("of an earlier load")
+    operator.load("claims", [short_line("claims")], rejects=tmp_path / "r.csv")
+    assert read_csv(tmp_path / "r.csv") == []
+
+
+def test_formulas_in_rejected_rows_are_escaped(operator: Service, tmp_path: Path) -> None:
+    bad = short_line("claims", id="=x", tx_hash="=cmd()", amount="x")
+    for source in ([bad], io.BytesIO(FORMATS[".csv"]([bad]))):
+        operator.load("claims", source, rejects=tmp_path / "r.csv")
+        assert read_csv(tmp_path / "r.csv")[0]["tx_hash"] == "'=cmd()"
+
+
+def test_rejections_and_their_summary_are_tables(operator: Service) -> None:
+    pytest.importorskip("pyarrow")
+    result = operator.load("claims", rows())
+    assert result.rejections.to_polars().columns == [  # type: ignore[attr-defined]
+        *("line", "id", "member", "value", "code", "message")
+    ]
+    assert pl.DataFrame(result.summary().to_arrow())["lines"].to_list() == [2, 1]
+    assert result.summary().to_pandas()["member"].tolist() == ["amount", "onchain_status"]
+    assert isinstance(result.rejections[0], Rejection)
+
+
+def test_controls_without_an_identity_are_explained(operator: Service) -> None:
+    row = {**short_line("controls"), "identity_id": None}
+    result = operator.load("controls", [row])
+    assert 'constants={"identity_id": ...}' in result.rejections[0].message
+    assert 'constants={"identity_id": ...}' in result.summary()[0].message
+
+
+def test_the_command_line_writes_rejects(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_bytes(FORMATS[".csv"](rows()))
+    ended = run("load", "claims", str(tmp_path / "x.csv"), "--rejects", str(tmp_path / "r.csv"))
+    assert ended.code == 1
+    assert len(read_csv(tmp_path / "r.csv")) == 3
+    ended = run("load", "claims", str(tmp_path / "x.csv"), "--json")
+    assert [each["lines"] for each in json.loads(ended.out)["rejection_groups"]] == [2, 1]
