@@ -41,9 +41,9 @@ struct Value {
 };
 
 // Returns the error of a value whose type is not that of its column; `wanted` is "an integer".
-Error wrong_type(const Value& value, std::string_view wanted);
+[[gnu::cold]] Error wrong_type(const Value& value, std::string_view wanted);
 // Returns the error of a damaged value with its place in the store; other errors are unchanged.
-Error located(const Error& error, const std::string& place);
+[[gnu::cold]] Error located(const Error& error, const std::string& place);
 
 // The driver's part of a Query. A statement without SQL refuses the calls that it does not
 // override.

@@ -17,6 +17,8 @@ struct Index {
   std::string_view table = std::string_view();  // empty: the listed table
   std::string_view time = "created_at";
   std::string_view key = "key";
+  // The columns of the index of the other table, with the same condition, by this key.
+  std::string_view by_key = std::string_view();
 };
 
 namespace detail {

@@ -46,12 +46,20 @@ inline constexpr Index by_id{"id"};
 
 struct ListIdentities : OfCustomer, CreatedAtBounds, Paging {
   using Listed = StoredIdentity;
+  static constexpr std::string_view of_identity = "identity_key, type, set_by";
   static constexpr Index by_control_type{"customer_id, type, identity_created_at, identity_key",
-                                         "deleted_at IS NULL", "controls", "identity_created_at",
-                                         "identity_key"};
+                                         "deleted_at IS NULL",
+                                         "controls",
+                                         "identity_created_at",
+                                         "identity_key",
+                                         of_identity};
   static constexpr Index by_reason_code{
-      "customer_id, reason_code, identity_created_at, identity_key", "deleted_at IS NULL",
-      "controls", "identity_created_at", "identity_key"};
+      "customer_id, reason_code, identity_created_at, identity_key",
+      "deleted_at IS NULL",
+      "controls",
+      "identity_created_at",
+      "identity_key",
+      of_identity};
 
   RECORD(ListIdentities);
   FIELD(std::vector<ControlType>, control_types,

@@ -2,6 +2,7 @@
 
 #include <sodium.h>
 
+#include <algorithm>
 #include <array>
 #include <tuple>
 
@@ -16,15 +17,16 @@ constexpr int base64_variant = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
 
 using Position = std::array<unsigned char, 16>;  // created_at, key
 using Nonce = std::array<unsigned char, crypto_aead_xchacha20poly1305_ietf_NPUBBYTES>;
+using ShortNonce = std::array<unsigned char, crypto_shorthash_siphashx24_BYTES>;
 using Box = std::array<unsigned char,
                        std::tuple_size_v<Position> + crypto_aead_xchacha20poly1305_ietf_ABYTES>;
 
 struct Cursor {
   unsigned char version = cursor_version;
-  Nonce nonce{};
+  ShortNonce nonce{};
   Box box{};
 };
-static_assert(sizeof(Cursor) == 1 + sizeof(Nonce) + sizeof(Box));
+static_assert(sizeof(Cursor) == 1 + sizeof(ShortNonce) + sizeof(Box));
 
 const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
@@ -43,19 +45,33 @@ std::int64_t read_number(const unsigned char* bytes) {
 }
 
 // A hash of all that is encrypted and authenticated, so that a nonce is not used for two positions.
-Nonce nonce_of(const Secret& key, std::string_view list, const Position& position) {
-  Nonce nonce{};
-  crypto_generichash_state state;
-  crypto_generichash_init(&state, key.data(), key.size(), nonce.size());
-  crypto_generichash_update(&state, position.data(), position.size());
-  crypto_generichash_update(&state, bytes_of(list), list.size());
-  crypto_generichash_final(&state, nonce.data(), nonce.size());
+ShortNonce nonce_of(const CursorKeys& keys, std::string_view list, const Position& position) {
+  std::array<unsigned char, crypto_shorthash_siphashx24_BYTES + sizeof(Position)> hashed{};
+  crypto_shorthash_siphashx24(hashed.data(), bytes_of(list), list.size(), keys.nonces.data());
+  std::ranges::copy(position, hashed.begin() + crypto_shorthash_siphashx24_BYTES);
+  ShortNonce nonce{};
+  crypto_shorthash_siphashx24(nonce.data(), hashed.data(), hashed.size(), keys.nonces.data());
   return nonce;
+}
+
+Nonce padded(const ShortNonce& nonce) {
+  Nonce padded{};
+  std::ranges::copy(nonce, padded.begin());
+  return padded;
+}
+
+std::string text_of(const Cursor& cursor) {
+  std::string text(sodium_base64_ENCODED_LEN(sizeof cursor, base64_variant), '\0');
+  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(&cursor),
+                    sizeof cursor, base64_variant);
+  text.pop_back();  // the terminating zero
+  return text;
 }
 
 }  // namespace
 
-CursorKeys::CursorKeys(const Secret& secret) : nonces(secret), encryption{} {
+CursorKeys::CursorKeys(const Secret& secret) : nonces{}, encryption{} {
+  crypto_kdf_derive_from_key(nonces.data(), nonces.size(), 2, "cursors", secret.data());
   crypto_kdf_derive_from_key(encryption.data(), encryption.size(), 1, "cursors", secret.data());
 }
 
@@ -64,15 +80,11 @@ std::string seal_cursor(const CursorKeys& keys, std::string_view list,
   Position plain{};
   write_number(plain.data(), position.created_at);
   write_number(plain.data() + 8, position.key);
-  Cursor cursor{.nonce = nonce_of(keys.nonces, list, plain)};
+  Cursor cursor{.nonce = nonce_of(keys, list, plain)};
   crypto_aead_xchacha20poly1305_ietf_encrypt(cursor.box.data(), nullptr, plain.data(), plain.size(),
                                              bytes_of(list), list.size(), nullptr,
-                                             cursor.nonce.data(), keys.encryption.data());
-  std::string text(sodium_base64_ENCODED_LEN(sizeof cursor, base64_variant), '\0');
-  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(&cursor),
-                    sizeof cursor, base64_variant);
-  text.pop_back();  // the terminating zero
-  return text;
+                                             padded(cursor.nonce).data(), keys.encryption.data());
+  return text_of(cursor);
 }
 
 std::optional<store::Position> open_cursor(const CursorKeys& keys, std::string_view list,
@@ -83,20 +95,20 @@ std::optional<store::Position> open_cursor(const CursorKeys& keys, std::string_v
   const bool is_decoded =
       sodium_base642bin(reinterpret_cast<unsigned char*>(&cursor), sizeof cursor, text.data(),
                         text.size(), nullptr, &size, nullptr, base64_variant) == 0 &&
-      size == sizeof cursor;
+      size == sizeof cursor && cursor.version == cursor_version &&
+      text_of(cursor) == text;  // the decoder accepts several texts for the same bytes
   Position plain{};
-  const bool is_authentic = is_decoded && crypto_aead_xchacha20poly1305_ietf_decrypt(
-                                              plain.data(), nullptr, nullptr, cursor.box.data(),
-                                              cursor.box.size(), bytes_of(list), list.size(),
-                                              cursor.nonce.data(), keys.encryption.data()) == 0;
-  const store::Position position{read_number(plain.data()), read_number(plain.data() + 8)};
-  // The decoder accepts several texts for the same bytes, and the version is not encrypted.
-  if (!is_authentic || seal_cursor(keys, list, position) != text) {
+  const bool is_authentic =
+      is_decoded &&
+      crypto_aead_xchacha20poly1305_ietf_decrypt(
+          plain.data(), nullptr, nullptr, cursor.box.data(), cursor.box.size(), bytes_of(list),
+          list.size(), padded(cursor.nonce).data(), keys.encryption.data()) == 0;
+  if (!is_authentic) {
     throw Error::field(Code::invalid_cursor, "page_cursor",
                        "is not a cursor of this list with these filters and this order; "
                        "send the request without a cursor");
   }
-  return position;
+  return store::Position{read_number(plain.data()), read_number(plain.data() + 8)};
 }
 
 }  // namespace comptroller::service

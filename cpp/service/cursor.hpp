@@ -19,7 +19,7 @@ using Secret = std::array<unsigned char, secret_bytes>;
 struct CursorKeys {
   explicit CursorKeys(const Secret& secret);
 
-  Secret nonces;
+  std::array<unsigned char, 16> nonces;
   Secret encryption;
 };
 

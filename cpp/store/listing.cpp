@@ -87,7 +87,8 @@ Sql Listing::condition(const ListFilter& filter) const {
     const Index& index = *alternative.index;
     const Sql is_one = any_of(unindexed(alternative.column), alternative.values);
     if (!index.table.empty()) {
-      any.add("EXISTS (SELECT 1 FROM ").add(index.table).add(" WHERE ");
+      any.add("EXISTS (SELECT 1 FROM ").add(index.table);
+      any.add(connection_.index_hint(index.table, index.by_key, index.where)).add(" WHERE ");
       any.add(index.table).add(".").add(index.key).add(" = ").add(table_).add(".key AND ");
       any.add(index.where).add(" AND ");
       any.add(is_one).add(")");

@@ -57,11 +57,11 @@ class BoundValues {
 };
 
 // Returns a value; throws unusable if it is of another type.
-inline std::int64_t require_integer(const Value& value) {
+[[gnu::always_inline]] inline std::int64_t require_integer(const Value& value) {
   if (value.kind == Value::Kind::integer) return value.integer;
   throw db::wrong_type(value, "an integer");
 }
-inline std::string_view require_text(const Value& value) {
+[[gnu::always_inline]] inline std::string_view require_text(const Value& value) {
   if (value.kind == Value::Kind::text) return value.bytes;
   throw db::wrong_type(value, "text");
 }

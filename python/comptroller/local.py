@@ -8,7 +8,7 @@ from pathlib import Path
 
 from comptroller import arguments
 from comptroller._core import Principal, Store
-from comptroller.bulk.files import refuse_open_store, refuse_store
+from comptroller.bulk.files import refuse_beside_store, refuse_store
 from comptroller.bulk.loading import LoadOptions, Opened
 from comptroller.bulk.streams import Stream
 from comptroller.errors import invalid
@@ -70,7 +70,7 @@ class LocalHost:
 
     def backup(self, destination: str) -> None:
         """Copies the store."""
-        refuse_open_store("destination", destination)
+        refuse_beside_store("destination", destination)
         self.store.backup(self.principal, destination)
 
     def check(self) -> bytes:

@@ -171,6 +171,36 @@ def test_a_command_refuses_a_file_of_an_open_store(place: Place, command: str, r
     require_locks(place.db)
 
 
+@pytest.mark.parametrize("name", ["-journal", "-wal", "-filling", ".keys", ".clients", ".pulled"])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_a_backup_is_not_made_beside_a_store_where_the_store_would_use_it(
+    tmp_path: Path, name: str, is_open: bool
+) -> None:
+    path = tmp_path / "store.db"
+    with comptroller.open(path) as svc:
+        svc.identities.put(id="alice")
+        if is_open:
+            with pytest.raises(InvalidRequest, match=r"another file"):
+                svc.backup(f"{path}{name}")
+    if not is_open:
+        with (
+            comptroller.open(":memory:") as other,
+            pytest.raises(InvalidRequest, match="belongs to the store"),
+        ):
+            other.backup(f"{path}{name}")
+    assert not Path(f"{path}{name}").exists()
+
+
+def test_a_backup_may_have_the_name_of_a_uri(
+    operator: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operator.identities.put(id="alice")
+    monkeypatch.chdir(tmp_path)
+    operator.backup("file:copy.db")
+    with comptroller.open("file:copy.db", read_only=True) as copy:
+        assert [each.id for each in copy.identities.iter()] == ["alice"]
+
+
 @pytest.mark.parametrize("read_only", [False, True])
 @pytest.mark.parametrize("file", ["-wal", "-shm", "-lock", "-commit-lock", "hard link", "moved"])
 def test_a_file_beside_an_open_store_is_not_opened_as_a_store(

@@ -1,5 +1,7 @@
 #include "db/sqlite/backup.hpp"
 
+#include <filesystem>
+
 #include "files/whole_file.hpp"
 #include "model/error.hpp"
 
@@ -12,7 +14,9 @@ constexpr int steps_between_synchronising = 16;  // keeps each wait for the disk
 void copy(SqliteConnection& source, files::WholeFile& file) {
   // No other process uses the file before it has its name, so it needs neither a journal nor
   // SQLite's fsync.
-  SqliteConnection target(file.unfinished_path(), SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW);
+  // SQLite would take a relative path such as file:name for a URI.
+  const std::string path = std::filesystem::absolute(file.unfinished_path()).string();
+  SqliteConnection target(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW);
   target.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
   if (!file.is_unfinished_path_ours()) throw Error(Code::unusable, "its file was replaced");
   const Snapshot snapshot(source);

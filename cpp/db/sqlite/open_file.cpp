@@ -42,7 +42,10 @@ void OpenFile::after_fork_in_parent() {
 }
 
 void OpenFile::after_fork_in_child() {
-  for (OpenFile* file : registry().files) file->is_inherited_ = true;
+  for (OpenFile* file : registry().files) {
+    file->is_inherited_ = true;
+    if (!file->id_) file->id_ = id_of(file->path_);  // another thread was creating it
+  }
   registry().mutex.unlock();
 }
 

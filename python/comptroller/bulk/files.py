@@ -137,17 +137,25 @@ def refuse_open_store(name: str, path: str | os.PathLike[str]) -> None:
 
 def refuse_store(name: str, path: str | os.PathLike[str]) -> None:
     """Raises InvalidRequest for argument `name` if `path` is a store or a file beside one."""
+    refuse_beside_store(name, path)
+    _refuse_file_of(Path(path).resolve(), name, path)
+
+
+def refuse_beside_store(name: str, path: str | os.PathLike[str]) -> None:
+    """Raises InvalidRequest for argument `name` if `path` is of an open store, or beside one.
+
+    The next program that opens the store could remove such a file, or read it as its own.
+    """
     refuse_open_store(name, path)
     whole = Path(path).resolve()
-    stores = [whole]
-    stores += [
-        whole.with_name(whole.name.removesuffix(end))
-        for end in _STORE_SUFFIXES
-        if whole.name.endswith(end) and whole.name != end
-    ]
-    for store in stores:
-        if store.is_file() and _is_database(store):
-            raise invalid(name, f"{path} belongs to the store {store}; name another file")
+    for end in _STORE_SUFFIXES:
+        if whole.name.endswith(end) and whole.name != end:
+            _refuse_file_of(whole.with_name(whole.name.removesuffix(end)), name, path)
+
+
+def _refuse_file_of(store: Path, name: str, path: str | os.PathLike[str]) -> None:
+    if store.is_file() and _is_database(store):
+        raise invalid(name, f"{path} belongs to the store {store}; name another file")
 
 
 # SQLite would open a smaller file as an empty database.
