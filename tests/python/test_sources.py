@@ -163,8 +163,8 @@ def test_rows_become_lines(chunk: int) -> None:
     ("row", "line"),
     [
         ({"amount": 1.5}, b'{"amount":1.5}'),
-        ({"amount": float("nan")}, b'{}'),
-        ({"amount": Decimal("NaN")}, b'{}'),
+        ({"amount": float("nan")}, b"{}"),
+        ({"amount": Decimal("NaN")}, b"{}"),
         ({"amount": 2}, b'{"amount":"2"}'),
         ({"at": datetime(2026, 1, 1)}, b'{"at":"2026-01-01T00:00:00"}'),
         ({"amount": Decimal("1E+999999999")}, b'{"amount":NaN}'),
