@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from decimal import Decimal
 from threading import Lock
-from typing import Annotated, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import msgspec
 import msgspec.inspect
 
 from comptroller import arguments
+
+if TYPE_CHECKING:
+    from pydantic_core.core_schema import CoreSchema
 
 Amount = Decimal
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
@@ -30,6 +33,18 @@ class Record(
         """
         members: dict[str, Any] = msgspec.json.decode(arguments.record(self))
         return members
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: object, _handler: object) -> CoreSchema:
+        from comptroller.pydantic_schema import core_schema
+
+        return core_schema(cls, lambda data: read(data, cls))
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: object, _handler: object) -> dict[str, Any]:
+        from comptroller.pydantic_schema import json_schema
+
+        return json_schema(cls.__name__)
 
 
 # msgspec would also decode NaN, "1_0" and JSON numbers as a Decimal.

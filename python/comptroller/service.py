@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from tempfile import TemporaryDirectory
 from types import TracebackType
@@ -33,7 +33,9 @@ from comptroller.errors import imported, invalid, require
 from comptroller.operations import Resources, Transport
 
 if TYPE_CHECKING:
+    from comptroller.analysis.reconcile import Reconciliation
     from comptroller.analysis.reports import Reports
+    from comptroller.analysis.table import Table
 
 _FORMATS = ("ndjson", "csv", "parquet", "xlsx")
 
@@ -309,6 +311,80 @@ class Service(Resources):
                 if keys:
                     return write_dataset(stream, target, keys, lines)
                 return write_parquet(stream, target, lines)
+
+    def query(self, sql: str, /, **tables: LoadSource) -> Table:
+        """Runs a read-only SQL query over the records, with tables of the caller.
+
+        DuckDB runs the query over the tables identities, controls, orchestrations, payout_groups,
+        reward_addresses, balances and claims. Amounts are decimal(38, 18), times are UTC
+        microseconds. The query cannot access files, the network or Python variables. The columns
+        ``at`` and ``group`` are reserved words; write ``"at"``.
+
+        Args:
+            sql: one query.
+            tables: tables of the caller by name, ``owners=frame``: anything that `load` reads. They
+                are copied before the query runs, with the types of the frame. Columns of a CSV or
+                Excel file whose texts are all integers, decimals, days, times with an offset,
+                ``true`` or ``false`` have that type; others are text.
+
+        Raises:
+            InvalidRequest: the query is invalid, or is not only one; or a table of the caller has
+                the name of a table of the service, or cannot be read.
+            Unavailable: the query runs out of memory.
+            MissingExtra: the extra `analysis` is not installed.
+        """
+        for module in ("duckdb", "polars"):
+            require(module, "a query", "analysis")
+        imported("comptroller.analysis.query")
+        from comptroller.analysis.query import open_query
+
+        with busy("running the query"), open_query(self, sql, tables) as ready:
+            return ready.table()
+
+    def reconcile(
+        self,
+        kind: str,
+        source: LoadSource,
+        *,
+        on: str | Sequence[str],
+        compare: str | Sequence[str] | None = None,
+        where: Mapping[str, Filter] | None = None,
+        mapping: str | os.PathLike[str] | None = None,
+        **columns: Unpack[Options],
+    ) -> Reconciliation:
+        """Compares the records of a kind with a table of someone else.
+
+        Rows with equal keys are compared member by member, exactly: amounts as numbers, times as
+        instants, EVM addresses and hashes of transactions in any case, lists in any order. An empty
+        cell equals a member that is not set. If a key appears more than once on a side, its rows
+        are paired in the order of their values; they are matched if all of them are equal, else
+        their status is ``duplicate``.
+
+        Args:
+            kind: as for `load`.
+            source: the other side: anything that `load` reads.
+            on: the members of the key, such as ``tx_hash``.
+            compare: the members to compare; by default all that the source has. Members that hold
+                other records, and ``metadata``, cannot be compared.
+            where: filters of the kind's `list`, such as ``{"statuses": "CONFIRMED"}``, for the
+                records that the other side should have.
+            mapping: as for `load`.
+            columns: how the columns of the source become members, as for `load`.
+
+        Raises:
+            InvalidRequest: the source cannot be read, lacks a member of `on` or `compare`, or has a
+                value that is not of its member's type; the message names the row.
+            Unavailable: the comparison runs out of memory.
+            MissingExtra: the extra `analysis` is not installed.
+        """
+        for module in ("duckdb", "polars"):
+            require(module, "a reconciliation", "analysis")
+        imported("comptroller.analysis.reconcile")
+        from comptroller.analysis.reconcile import reconcile
+
+        options = read_mapping(mapping, columns)
+        with busy(f"reconciling {kind}"):
+            return reconcile(self, kind, source, on, compare, where or {}, options)
 
     def backup(self, destination: str | os.PathLike[str]) -> None:
         """Copies the store to a new file; the copy is consistent even while others write.

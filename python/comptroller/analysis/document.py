@@ -16,6 +16,7 @@ from typing import Any
 
 from comptroller.analysis.formatting import overview_section, report_section
 from comptroller.analysis.overview import Overview
+from comptroller.analysis.reconcile import Reconciliation
 from comptroller.analysis.report import Report
 from comptroller.display.html import html, source
 
@@ -23,7 +24,11 @@ from comptroller.display.html import html, source
 SHOWN_ROWS = 40
 
 
-def document(parts: Iterable[Report | Overview], title: str, as_of: datetime | None = None) -> str:
+def document(
+    parts: Iterable[Report | Overview | Reconciliation],
+    title: str,
+    as_of: datetime | None = None,
+) -> str:
     """Returns one HTML page of several reports, with a link to each.
 
     The page is light or dark like the reader's system, and prints each report on its own pages. A
@@ -35,7 +40,9 @@ def document(parts: Iterable[Report | Overview], title: str, as_of: datetime | N
     """
     from comptroller.analysis import plots
 
-    def section(part: Report | Overview) -> dict[str, Any]:
+    def section(part: Report | Overview | Reconciliation) -> dict[str, Any]:
+        if isinstance(part, Reconciliation):
+            return part.section(SHOWN_ROWS)
         if isinstance(part, Overview):
             return overview_section(part)
         return report_section(part, SHOWN_ROWS, plots.draw_svg(part))

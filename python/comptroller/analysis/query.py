@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
+import polars
 
 from comptroller import _core, arguments
 from comptroller.analysis import plain
 from comptroller.analysis.formatting import csv_lines
 from comptroller.analysis.registry import ALL_ROWS, TABLES
+from comptroller.analysis.table import Table, copy_table
+from comptroller.bulk.frames import frame_of
 from comptroller.bulk.streams import Worker, awaited, interruptible
 from comptroller.errors import InvalidRequest, Unavailable, invalid, unavailable
 
 if TYPE_CHECKING:
     from comptroller._core import TextPiece
+    from comptroller.bulk.loading import LoadSource
     from comptroller.service import Service
 
 # DuckDB reports PIVOT as several statements.
@@ -120,6 +125,11 @@ class Query:
         for documents in self._fetched(f"json_object({', '.join(members)})::VARCHAR"):
             yield len(documents), ",".join(f"\n{document}" for (document,) in documents).encode()
 
+    def table(self) -> Table:
+        """Runs the query; returns all rows."""
+        with _refusing():
+            return Table(awaited(lambda: polars.DataFrame(self), self.interrupt))
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         try:
             with _refusing():
@@ -143,22 +153,37 @@ class Query:
 
 
 @contextmanager
-def open_query(svc: Service, sql: str) -> Iterator[Query]:
+def open_query(
+    svc: Service, sql: str, tables: Mapping[str, LoadSource] | None = None
+) -> Iterator[Query]:
     """Yields a query over the tables of a service, valid until the end of the scope.
 
     Enumerations are text, times are in UTC. The query cannot access files, the network or Python
     variables.
 
+    Args:
+        svc: the service.
+        sql: the query.
+        tables: tables of the caller by name, copied before the query runs: anything that `load`
+            reads. The columns of CSV and Excel files have the type of all of their texts.
+
     Raises:
-        InvalidRequest: the text is not exactly one query, or DuckDB rejects it.
+        InvalidRequest: the text is not exactly one query, or DuckDB rejects it; or a table of the
+            caller has the name of a table of the service, or cannot be read.
         Unavailable: the query runs out of memory, or the service cannot be read.
     """
-    with duckdb.connect(config={"python_enable_replacements": "false"}) as connection, _refusing():
+    frames = _frames(tables or {})
+    with (
+        duckdb.connect(config={"python_enable_replacements": "false"}) as connection,
+        _refusing(sql),
+    ):
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL arrow_large_buffer_size = true")  # what _core.TextRows reads
         for name in TABLES:
             rows = getattr(svc, name).stream(**ALL_ROWS.get(name, {}))
             connection.from_arrow(rows).create_view(name)
+        for name, (frame, lines_before) in frames.items():
+            copy_table(connection, name, frame, is_text=lines_before > 0)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         sql = arguments.text("sql", sql)
@@ -175,12 +200,42 @@ def _without_semicolon(sql: str) -> str:
     return text[: min(ends, default=None)].decode()
 
 
+def _frames(tables: Mapping[str, LoadSource]) -> dict[str, tuple[polars.DataFrame, int]]:
+    """Reads the tables of the caller. Raises InvalidRequest, which names the table."""
+    frames: dict[str, tuple[polars.DataFrame, int]] = {}
+    for name, source in tables.items():
+        if name.lower() in TABLES:
+            raise invalid(name, "the service has a table of this name; choose another")
+        if name.lower() in (each.lower() for each in frames):
+            raise invalid(name, "another table has this name; choose another")
+        try:
+            frames[name] = frame_of(source)
+        except InvalidRequest as error:
+            raise invalid(name, error.errors[0][1] if error.errors else error.detail) from error
+        if not frames[name][0].width:
+            raise invalid(name, "the table has no columns")
+    return frames
+
+
+_RESERVED = re.compile(r"""(?<!["'\w])(at|group)(?!\w|["']|\s+by\b)""", re.IGNORECASE)
+
+
+def _hint(sql: object) -> str:
+    """Returns how to write a column whose name is reserved, if the text has one."""
+    found = _RESERVED.search(sql) if isinstance(sql, str) else None
+    if found is None:
+        return ""
+    return f'\n{found[0]} is a reserved word; write the column as "{found[0]}", in double quotes'
+
+
 @contextmanager
-def _refusing() -> Iterator[None]:
+def _refusing(sql: object = None) -> Iterator[None]:
     try:
         with interruptible(duckdb):
             yield
     except duckdb.OperationalError as error:
         raise unavailable(f"the query failed: {error}") from error
+    except duckdb.ParserException as error:
+        raise invalid("sql", f"{error}{_hint(sql)}") from error
     except duckdb.Error as error:
         raise invalid("sql", str(error)) from error

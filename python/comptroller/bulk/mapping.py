@@ -164,6 +164,15 @@ class RowMapping:
             record[member] = 0 if type is None else self._converted(member, type, value)
         return self.constants | record if record else record
 
+    def constant(self, member: str) -> object:
+        """Returns the constant of a member as JSON."""
+        return self.constants[member]
+
+    def convert(self, member: str, value: object) -> object:
+        """Returns a value of a member as JSON; None if it is missing. Raises InvalidRequest."""
+        value = plain(value)
+        return None if value is None else self._converted(member, self.types[member], value)
+
     def _converted(self, name: str, type: str, value: object) -> object:
         if isinstance(value, str):
             return self._of_text(name, type, value)

@@ -23,6 +23,7 @@ _MODULES = {
     "export": "export",
     "report": "reporting",
     "query": "query",
+    "reconcile": "reconcile",
     "check": "store",
     "backup": "store",
     "migrate": "store",

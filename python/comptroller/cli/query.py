@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from comptroller.cli import screen
+from comptroller.cli.bulk import Assignment
 from comptroller.cli.screen import db_option
 from comptroller.display.html import TableColumn
 from comptroller.errors import Unavailable
@@ -29,15 +30,27 @@ _FORMATS = ("table", "csv", "json", "parquet")
     help="Output format. Default: by the suffix of --out, else table.",
 )
 @click.option("--out", type=click.Path(), help="Write to this file; - is standard output.")
+@click.option(
+    "--with",
+    "given",
+    type=Assignment(),
+    multiple=True,
+    metavar="TABLE=FILE",
+    help="Query a file of yours as a table, in any format of `load`; repeatable.",
+)
 @db_option
-def query(sql: str, format: str | None, out: str | None, db: str) -> None:
+def query(
+    sql: str, format: str | None, out: str | None, given: tuple[tuple[str, str], ...], db: str
+) -> None:
     """Run a read-only SQL query over the store.
 
     DuckDB runs the query over the tables identities, controls, orchestrations, payout_groups,
-    reward_addresses, balances and claims. Amounts are exact in every format.
+    reward_addresses, balances and claims. Amounts are exact in every format. The columns "at" and
+    "group" need double quotes.
 
     \b
     comptroller query "DESCRIBE claims"
+    comptroller query "FROM claims JOIN owners ON payout_group_id = owners.id" --with owners=o.csv
     comptroller query "FROM claims WHERE onchain_status = 'FAILED'" --out failed.csv
     """  # noqa: D301
     if out == "-":
@@ -59,7 +72,10 @@ def query(sql: str, format: str | None, out: str | None, db: str) -> None:
 
     if out is not None:
         refuse_store("--out", out)
-    with screen.existing_store(db) as svc, open_query(svc, sql) as ready:
+    tables = dict(given)
+    if len(tables) < len(given):
+        raise click.UsageError("--with: two files have one name")
+    with screen.existing_store(db) as svc, open_query(svc, sql, tables) as ready:
         if chosen == "table":
             _show(ready)
         elif out is None:

@@ -1,0 +1,136 @@
+"""Sources of a load as polars frames, for what compares or joins them with records."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+import msgspec
+
+from comptroller import arguments
+from comptroller.bulk import tables
+from comptroller.bulk.compression import content, spooled
+from comptroller.bulk.files import refuse_open_store
+from comptroller.bulk.mapping import plain
+from comptroller.errors import Error, invalid, require
+
+if TYPE_CHECKING:
+    import polars
+
+    from comptroller.bulk.loading import LoadSource
+
+
+def frame_of(
+    source: LoadSource, separator: str | None = None, sheet: str | None = None
+) -> tuple[polars.DataFrame, int]:
+    """Returns the rows of anything that `load` reads, and the lines before the first of them.
+
+    The columns of CSV are text. Raises InvalidRequest for a source that cannot be read.
+    """
+    library = require("polars", "a table of yours", "analysis")
+    if hasattr(source, "__arrow_c_stream__"):
+        return _of_frame(source, library), 0
+    if isinstance(source, (str, os.PathLike)):
+        path = arguments.path("source", source)
+        refuse_open_store("source", path)
+        try:
+            with Path(path).open("rb") as opened:
+                return _of_file(opened, path, separator, sheet)
+        except (OSError, UnicodeError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise invalid("source", f"{path} cannot be read: {why}") from error
+    if hasattr(source, "read") and not isinstance(source, io.TextIOBase):
+        file = cast("BinaryIO", source)
+        return _of_file(file, str(getattr(source, "name", "the file")), separator, sheet)
+    if isinstance(source, (bytes, bytearray, memoryview, Mapping, io.TextIOBase)) or not isinstance(
+        source, Iterable
+    ):
+        raise invalid(
+            "source",
+            f"{type(source).__name__} is not allowed; give a path, a binary file, a data frame or "
+            "an iterable of dicts",
+        )
+    return _of_rows(cast("Iterable[object]", source)), 0
+
+
+def _of_frame(source: Any, library: Any) -> polars.DataFrame:
+    try:
+        frame: polars.DataFrame = library.DataFrame(source)
+    except (Error, ImportError):
+        raise
+    except Exception as error:  # each library raises its own classes
+        if hasattr(source, "itertuples"):  # pandas, with a column of several types
+            return _of_rows(tables.pandas_rows(source))
+        raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
+    short = [name for name, each in frame.schema.items() if each == library.Float32]
+    return frame.with_columns(library.col(short).cast(library.String).cast(library.Float64))
+
+
+def _of_file(
+    file: BinaryIO, name: str, separator: str | None, sheet: str | None
+) -> tuple[polars.DataFrame, int]:
+    library = require("polars", f"reading {name}", "analysis")
+    with ExitStack() as closing:
+        found = content(file, name, closing)
+        format = tables.format_of(found.head, found.name)
+        if format == "json":
+            return _of_rows(tables.json_rows(found.file)), 0
+        path = name if file is found.file and Path(name).is_file() else None
+        path = path or spooled(found.file, closing).name
+        if format == "xlsx":
+            return tables.sheet_frame(path, found.name, sheet), 1
+        with tables.refusing(library, found.name):
+            if format == "parquet":
+                frames = list(tables.parquet_frames(path, found.name))
+            else:
+                frames = list(
+                    tables.csv_frames(
+                        path, found.name, separator or tables.separator_of(found.head)
+                    )
+                )
+            whole = library.concat(frames) if frames else library.DataFrame()
+    return whole, 0 if format == "parquet" else 1
+
+
+def _of_rows(rows: Iterable[object]) -> polars.DataFrame:
+    """Returns rows as a frame; a column of several types is text."""
+    library = require("polars", "a table of yours", "analysis")
+    columns: dict[str, list[object]] = {}
+    count = 0
+    for count, row in enumerate(rows, start=1):
+        if row is None:  # a blank line
+            row = {}
+        given = msgspec.structs.asdict(row) if isinstance(row, msgspec.Struct) else row
+        if not isinstance(given, Mapping):
+            raise invalid("source", f"row {count} is not an object or dict")
+        for name, value in given.items():
+            values = columns.setdefault(str(name), [])
+            values.extend([None] * (count - 1 - len(values)))
+            values.append(plain(value))
+    for values in columns.values():
+        values.extend([None] * (count - len(values)))
+    frame: polars.DataFrame = library.DataFrame(
+        [_column(library, *each) for each in columns.items()]
+    )
+    return frame
+
+
+def _column(library: Any, name: str, values: list[object]) -> polars.Series:
+    try:
+        column: polars.Series = library.Series(name, values, strict=True)
+        if column.dtype != library.Object:
+            return column
+    except (TypeError, ValueError, OverflowError, library.exceptions.PolarsError):
+        pass
+    texts = [None if value is None else _text(value) for value in values]
+    return cast("polars.Series", library.Series(name, texts, dtype=library.String))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, (list, Mapping)):
+        return msgspec.json.encode(value).decode()
+    return format(value, "f") if type(value).__name__ == "Decimal" else str(value)

@@ -1,0 +1,170 @@
+"""`Service.query`: the tables of the store and of the caller in one read-only statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from command_line import Run, claim, lines
+from comptroller import InvalidRequest
+
+pl = pytest.importorskip("polars")
+pytest.importorskip("duckdb")
+
+LARGE = Decimal("99999999999999999999.999999999999999999")
+SMALL = Decimal("0.000000000000000001")
+NOON = datetime(2026, 1, 31, 12, 0, 0, 1, tzinfo=UTC)
+OWNERS = pl.DataFrame(
+    {"id": ["c-1"], "share": pl.Series([SMALL], dtype=pl.Decimal(38, 18)), "at": [NOON]}
+)
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[comptroller.Service]:
+    with comptroller.open(":memory:") as service:
+        rows = [claim("c-1", amount=str(LARGE)), claim("c-2", amount="2.50")]
+        assert service.load("claims", rows).committed
+        yield service
+
+
+def test_tables_of_the_store_and_the_caller_are_joined_exactly(
+    store: comptroller.Service,
+) -> None:
+    found = store.query(
+        'SELECT id, amount, share, "at" FROM claims JOIN owners USING (id)', owners=OWNERS
+    )
+    assert found.to_dicts() == [{"id": "c-1", "amount": LARGE, "share": SMALL, "at": NOON}]
+    schema = found.to_polars().schema
+    assert schema["share"] == schema["amount"] == pl.Decimal(38, 18)
+    assert schema["at"] == pl.Datetime("us", "UTC")
+    assert (len(found), found.columns) == (1, ["id", "amount", "share", "at"])
+    assert repr(found) == "<Table: 1 row of id, amount, share, at>"
+    assert "c-1" in found._repr_html_()
+
+
+def test_tables_may_be_of_any_library(store: comptroller.Service) -> None:
+    arrow, pandas = pytest.importorskip("pyarrow"), pytest.importorskip("pandas")
+    for rows in (
+        arrow.table({"x": [1, 2]}),
+        pandas.DataFrame({"x": [1, 2]}),
+        [{"x": 1}, {"x": 2}],
+        store.query("SELECT unnest([1, 2]) AS x"),
+    ):
+        assert store.query("SELECT sum(x)::INT AS s FROM t", t=rows).to_dicts() == [{"s": 3}]
+
+
+def test_columns_of_a_csv_file_have_the_type_of_all_their_texts(
+    store: comptroller.Service, tmp_path: Path
+) -> None:
+    file = tmp_path / "owners.csv"
+    file.write_text(
+        "account,n,share,day,at,mixed\n"
+        "007,1,0.1,2026-01-31,2026-01-31T12:00:00.000001Z,1\n"
+        "008,,99999999999999999999.999999999999999999,2026-02-01,2026-01-31T13:00:00+01:00,x\n"
+    )
+    first, second = store.query("FROM owners ORDER BY account", owners=file).to_dicts()
+    assert first == {
+        "account": "007",
+        "n": 1,
+        "share": Decimal("0.1"),
+        "day": date(2026, 1, 31),
+        "at": NOON,
+        "mixed": "1",
+    }
+    assert (second["n"], second["share"], second["at"]) == (
+        None,
+        LARGE,
+        NOON.replace(microsecond=0),
+    )
+
+
+FORBIDDEN = (
+    *("FROM read_csv('{file}')", "FROM '{file}'", "FROM read_text('{file}')", "FROM glob('*')"),
+    *("FROM sniff_csv('{file}')", "FROM read_parquet('https://localhost/x.parquet')"),
+    *("ATTACH '{file}'", "COPY claims TO '{file}'", "COPY owners FROM '{file}'"),
+    *("INSTALL httpfs", "LOAD httpfs", "EXPORT DATABASE '{file}'", "CALL pragma_version()"),
+    *("SET enable_external_access = true", "PRAGMA enable_progress_bar", "RESET memory_limit"),
+    *("CREATE TABLE x AS SELECT 1", "INSERT INTO owners VALUES (1)", "DROP TABLE owners"),
+    *("DELETE FROM owners", "UPDATE owners SET id = ''", "SELECT 1; SELECT 2", "FROM OWNERS_FRAME"),
+    *(
+        "FROM query('DROP TABLE owners')",
+        "SELECT getenv('HOME')",
+        "FROM sqlite_scan('{file}', 't')",
+    ),
+)
+
+
+@pytest.mark.parametrize("sql", FORBIDDEN)
+def test_a_query_only_reads_its_tables(
+    store: comptroller.Service, tmp_path: Path, sql: str
+) -> None:
+    OWNERS_FRAME = OWNERS  # noqa: F841, N806  (DuckDB could read the variables of its caller)
+    file = tmp_path / "x.csv"
+    file.write_text("secret\n1\n")
+    with pytest.raises(InvalidRequest, match="sql: "):
+        store.query(sql.format(file=file), owners=OWNERS)
+    assert file.read_text() == "secret\n1\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["x.csv"]
+
+
+@pytest.mark.parametrize("name", ["claims", "Claims", "payout_groups"])
+def test_a_table_of_the_store_is_not_shadowed(store: comptroller.Service, name: str) -> None:
+    with pytest.raises(InvalidRequest, match=f"{name}: the service has a table of this name"):
+        store.query("FROM claims", **{name: OWNERS})
+
+
+def test_any_other_name_is_accepted(store: comptroller.Service) -> None:
+    tables: dict[str, Any] = {'my "table"; DROP': OWNERS, "sql": OWNERS, "select": OWNERS}
+    sql = 'SELECT count(*) AS n FROM "my ""table""; DROP", sql, "select"'
+    assert store.query(sql, **tables).to_dicts() == [{"n": 1}]
+
+
+@pytest.mark.parametrize(
+    ("sql", "word"),
+    [
+        ("SELECT at FROM balances", "at"),
+        ("SELECT address_id, at FROM balances GROUP BY ALL", "at"),
+        ("SELECT group FROM claims", "group"),
+    ],
+)
+def test_reserved_words_have_a_hint(store: comptroller.Service, sql: str, word: str) -> None:
+    with pytest.raises(InvalidRequest, match=f'{word} is a reserved word; write the column as "'):
+        store.query(sql)
+
+
+def test_other_errors_have_no_hint(store: comptroller.Service) -> None:
+    for sql in ("SELECT FROM claims GROUP BY x,", 'SELECT "at", FROM balances WHERE ('):
+        with pytest.raises(InvalidRequest) as refused:
+            store.query(sql)
+        assert "reserved word" not in str(refused.value)
+
+
+def test_the_rows_become_files(store: comptroller.Service, tmp_path: Path) -> None:
+    found = store.query("SELECT id, amount FROM claims ORDER BY id")
+    assert found.to_csv(tmp_path / "x.csv") == 2
+    assert (tmp_path / "x.csv").read_text().splitlines() == [
+        *("id,amount", f"c-1,{LARGE}", "c-2,2.5")
+    ]
+    assert found.to_excel(tmp_path / "x.xlsx") == found.to_parquet(tmp_path / "x.parquet") == 2
+    for name in ("x.csv", "x.xlsx", "x.parquet"):
+        again = store.query("SELECT id, amount FROM t ORDER BY id", t=tmp_path / name)
+        assert again.to_dicts() == found.to_dicts()
+
+
+def test_the_command_reads_files_as_tables(run: Run, tmp_path: Path) -> None:
+    assert run("load", "claims", "-", given=lines(claim("c-1", amount="1.50"))).code == 0
+    (tmp_path / "o.csv").write_text("id,owner\nc-1,Ada\n")
+    sql = "SELECT owner, amount FROM claims JOIN owners USING (id)"
+    assert run("query", sql, "--with", "owners=o.csv", "--format", "json").json == [
+        {"owner": "Ada", "amount": "1.5"}
+    ]
+    ended = run("query", sql, "--with", "owners=none.csv")
+    assert (ended.code, "owners: none.csv cannot be read" in ended.err) == (1, True)
+    assert run("query", sql, "--with", "owners").code == 2
+    assert run("query", sql, "--with", "o=o.csv", "--with", "o=o.csv").code == 2
+    assert run("query", sql, "--with", "claims=o.csv").code == 1
