@@ -10,6 +10,7 @@ import frames
 import growth
 import loading
 import pages
+import reconciling
 import reporting
 import starting
 import stores
@@ -120,6 +121,38 @@ def tables_row(plan: Plan) -> Row:
         SECONDS,
         lines,
         aims,
+    )
+
+
+def reconcile_row(plan: Plan) -> Row:
+    stores.need_store(plan.data)
+    reconciling.need_theirs(plan.data)
+    results = run_in_turn("reconciling", reconciling.CONTENDERS, plan.data, plan.runs)
+    seconds = {name: outcome.median() for name, outcome in results.items()}
+    ours = seconds["comptroller"]
+    lines = []
+    for name, outcome in results.items():
+        took = seconds[name]
+        if took is None or ours is None:
+            lines.append([named(name), f"failed: {outcome.failure}", "", "", "0"])
+            continue
+        figures = [f"{took:.2f}", f"{plan.rows / took:,.0f}", f"{took / ours:.2f} x"]
+        lines.append([named(name), *figures, str(len(outcome.runs))])
+    return Row(
+        9,
+        f"Reconcile {plan.rows:,} claims with another table",
+        [
+            "The other table is a Parquet file (in the second line a CSV file) of the claims with a"
+            " hash of a transaction: one in 1,000 has another amount, one in 1,000 is unknown to"
+            " the store. The key is the hash. All contenders read both sides and find the rows that"
+            " differ, and those that one side lacks."
+        ],
+        SECONDS,
+        lines,
+        [
+            Aim("speed against pandas", ratio(seconds["pandas_merge"], ours), 1),
+            Aim("speed against datacompy", ratio(seconds["datacompy_polars"], ours), 1),
+        ],
     )
 
 
@@ -313,4 +346,5 @@ ROWS = {
     6: growth_row,
     7: report_row,
     8: start_row,
+    9: reconcile_row,
 }

@@ -41,7 +41,7 @@ nitpick_ignore_regex = [
     # What only type checkers name.
     (
         "py:class",
-        r"comptroller\..*(Amount|ArrowStream|Definition|Engine|Filters|Host|R|Rows|Source|Statement"
+        r"comptroller\..*(Amount|ArrowStream|Definition|Engine|Filters|Host|Options|R|Rows|Source|Statement"
         r"|Streaming|Transport)",
     ),
 ]
