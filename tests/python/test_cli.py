@@ -17,8 +17,8 @@ pytest.importorskip("rich")
 
 
 COMMANDS = [
-    *("demo", "sample", "load", "export", "report", "query", "check"),
-    *("backup", "migrate", "serve", "clients", "keys", "pull"),
+    *("demo", "sample", "load", "export", "report", "query", "reconcile"),
+    *("check", "backup", "migrate", "serve", "clients", "keys", "pull"),
 ]
 
 

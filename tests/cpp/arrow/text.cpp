@@ -218,8 +218,8 @@ TEST_CASE("a failed stream reports its message and then ends") {
 
 TEST_CASE("a stream ends when a formatter fails") {
   Stream stream{{integers(std::vector<std::int64_t>(20'000))}, 0, 20'000, 2};
-  const auto format = [](std::string&, const ArrowArray&, std::int64_t begin, std::int64_t) {
-    if (begin == 0) throw Error(Code::internal, "no format");
+  const auto format = [](std::string&, const ArrowArray&, const TextReader::RowRange& rows) {
+    if (rows.begin == 0) throw Error(Code::internal, "no format");
   };
   TextReader reader(stream.begin(), [&](const ArrowSchema&) { return format; });
   CHECK_THROWS_WITH_AS(reader.next(), "no format", Error);

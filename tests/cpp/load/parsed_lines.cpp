@@ -30,7 +30,7 @@ class Rows : public TextInput {
 // The lines of the input as texts, and the unknown members.
 std::string lines_of(Input& input) {
   std::string all;
-  ParsedLines<Orchestration> parser(input);
+  ParsedLines<Orchestration> parser(input, false);
   std::vector<ParsedLine<Orchestration>> lines;
   while (!(lines = parser.next(std::move(lines), [] {})).empty()) {
     for (const ParsedLine<Orchestration>& line : lines) {
@@ -109,7 +109,7 @@ TEST_CASE("a failure of the input ends its lines") {
   std::string many;
   for (int part = 0; part < 40'000; ++part) many += text;
   Failing input(many);
-  ParsedLines<Orchestration> parser(input);
+  ParsedLines<Orchestration> parser(input, false);
   CHECK_FALSE(parser.next({}, [] {}).empty());
   CHECK_THROWS_WITH(
       [&] {
