@@ -92,6 +92,13 @@ void write_uuid(json::JsonWriter& out, std::string_view bytes) {
   out.write(std::string_view(text));
 }
 
+// Returns the ticks a second of a unit of timestamps: s, m, u or n.
+std::int64_t ticks_of(char unit) {
+  if (unit == 's') return 1;
+  if (unit == 'm') return 1'000;
+  return unit == 'u' ? micros_a_second : 1'000 * micros_a_second;
+}
+
 }  // namespace
 
 LineValues::LineValues(const ArrowSchema& schema, std::string path, Use use)
@@ -140,10 +147,7 @@ void LineValues::read_format(const ArrowSchema& schema) {
     read_decimal(format.substr(2));
   } else if (format.starts_with("ts") && format.size() >= 4) {
     kind_ = Kind::timestamp;
-    ticks_a_second_ = format[2] == 's'   ? 1
-                      : format[2] == 'm' ? 1'000
-                      : format[2] == 'u' ? micros_a_second
-                                         : 1'000 * micros_a_second;
+    ticks_a_second_ = ticks_of(format[2]);
     if (format.size() == 4) refuse("has no time zone; give timestamps with one, such as UTC");
   } else if (format == "tdD") {
     kind_ = Kind::date;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <tuple>
 
 #include "json/excerpts.hpp"
 #include "json/writer.hpp"
@@ -395,7 +396,10 @@ class Loader {
   static std::vector<RejectionGroup> listed(const Groups& groups) {
     std::vector<RejectionGroup> list;
     for (const auto& [key, group] : groups) list.push_back(group);
-    std::ranges::stable_sort(list, std::greater(), &RejectionGroup::lines);
+    std::ranges::sort(list, [](const RejectionGroup& one, const RejectionGroup& other) {
+      return std::tie(other.lines, one.member, one.code) <
+             std::tie(one.lines, other.member, other.code);
+    });
     return list;
   }
 

@@ -88,7 +88,7 @@ ClaimTime in_window(std::uint64_t even_us) {
 // Returns the part of a year's rewards that a time earns, but not less than the least amount of the
 // ledger.
 std::string earned_amount(Int128 annual, std::uint64_t lasted_us, Ledger ledger) {
-  const Int128 amount = annual * lasted_us / (365 * day_us);
+  const Int128 amount = annual * lasted_us / (Int128{365} * day_us);
   const int decimals = decimals_of(ledger);
   return amount_text(std::max(amount, Int128{power_of_ten(18 - decimals)}), decimals);
 }

@@ -104,7 +104,8 @@ Int128 annual_rewards(std::uint64_t seed, std::uint64_t index, const PayoutGroup
   }
   const auto& names = assets[index % ledgers];
   const auto asset = static_cast<std::size_t>(
-      std::find(names.begin(), names.end(), group.asset_type->value) - names.begin());
+      std::find(names.begin(), names.end(), group.asset_type.value_or(Term{}).value) -
+      names.begin());
   // The rate of a group differs by up to 3 %, that of a few groups by more.
   Random random(seed, Stream::rate, index);
   const std::uint32_t permille =

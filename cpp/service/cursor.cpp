@@ -70,7 +70,7 @@ std::string text_of(const Cursor& cursor) {
 
 }  // namespace
 
-CursorKeys::CursorKeys(const Secret& secret) : nonces{}, encryption{} {
+CursorKeys::CursorKeys(const Secret& secret) {
   crypto_kdf_derive_from_key(nonces.data(), nonces.size(), 2, "cursors", secret.data());
   crypto_kdf_derive_from_key(encryption.data(), encryption.size(), 1, "cursors", secret.data());
 }

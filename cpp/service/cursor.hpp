@@ -19,8 +19,8 @@ using Secret = std::array<unsigned char, secret_bytes>;
 struct CursorKeys {
   explicit CursorKeys(const Secret& secret);
 
-  std::array<unsigned char, 16> nonces;
-  Secret encryption;
+  std::array<unsigned char, 16> nonces{};
+  Secret encryption{};
 };
 
 // `list` identifies the list: operation, customer, filters and order. Equal positions of a list
