@@ -139,9 +139,11 @@ test-system: | system
 # The benchmarks run what users install, which is optimised across files. They also build a wheel.
 .venv/bench/created: .venv/package $(shell find python -type f ! -path '*/__pycache__/*')
 	@echo "== package to measure"
-	@rm -rf .venv/bench
+	@rm -rf .venv/bench .venv/datacompy
 	@$(PYTHON) -m venv .venv/bench
 	@$(PIP) --python .venv/bench install --quiet -Cbuild-dir=build/bench --group build --group bench '.[all]'
+	@$(PYTHON) -m venv .venv/datacompy
+	@$(PIP) --python .venv/datacompy install --quiet -Cbuild-dir=build/bench --group datacompy .
 	@touch $@
 
 # Installed editable: changes of Python code apply at once. A change of the core, or an added or removed

@@ -47,8 +47,10 @@ class Outcome:
         return next((runs for seconds, runs in SLOW if first > seconds), sys.maxsize)
 
 
-def run_once(module: str, contender: str, folder: Path) -> dict[str, float]:
-    command = [sys.executable, str(HERE / "contest.py"), module, contender, str(folder)]
+def run_once(
+    module: str, contender: str, folder: Path, python: str | Path = sys.executable
+) -> dict[str, float]:
+    command = [str(python), str(HERE / "contest.py"), module, contender, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import stores
+from contest import run_once
 
-CONTENDERS = ("comptroller", "comptroller_csv", "pandas_merge", "datacompy_polars")
+CONTENDERS = ("comptroller", "comptroller_csv", "pandas_merge", "datacompy")
+PYTHON_OF_DATACOMPY = Path(__file__).parents[1] / ".venv/datacompy/bin/python"
 COMPARED = ("tx_hash", "amount", "asset_type", "onchain_status", "created_at")
 
 
@@ -95,7 +97,13 @@ def pandas_merge(folder: Path) -> dict[str, float]:
         return _timed(folder, work)
 
 
-def datacompy_polars(folder: Path) -> dict[str, float]:
+def datacompy(folder: Path) -> dict[str, float]:
+    need_theirs(folder)
+    return run_once("reconciling", "compare_with_datacompy", folder, PYTHON_OF_DATACOMPY)
+
+
+def compare_with_datacompy(folder: Path) -> dict[str, float]:
+    """Runs in the environment of datacompy, which needs an older polars."""
     import comptroller as package
     import polars as pl
     from datacompy import PolarsCompare
@@ -113,12 +121,3 @@ def datacompy_polars(folder: Path) -> dict[str, float]:
             return different, len(found.df2_unq_rows), len(found.df1_unq_rows)
 
         return _timed(folder, work)
-
-
-if __name__ == "__main__":
-    import sys
-
-    place = Path(sys.argv[1])
-    place.mkdir(parents=True, exist_ok=True)
-    stores.make_sample(place, int(sys.argv[2]))
-    need_theirs(place)

@@ -145,13 +145,14 @@ def reconcile_row(plan: Plan) -> Row:
             "The other table is a Parquet file (in the second line a CSV file) of the claims with a"
             " hash of a transaction: one in 1,000 has another amount, one in 1,000 is unknown to"
             " the store. The key is the hash. All contenders read both sides and find the rows that"
-            " differ, and those that one side lacks."
+            " differ, and those that one side lacks. datacompy runs in an environment of its own,"
+            " with the older polars that it needs."
         ],
         SECONDS,
         lines,
         [
             Aim("speed against pandas", ratio(seconds["pandas_merge"], ours), 1),
-            Aim("speed against datacompy", ratio(seconds["datacompy_polars"], ours), 1),
+            Aim("speed against datacompy", ratio(seconds["datacompy"], ours), 1),
         ],
     )
 

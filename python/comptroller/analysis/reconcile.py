@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 STATUSES = ("matched", "different", "missing_here", "missing_there", "duplicate", "no_key")
 #: The members of amounts, and the members of their assets.
 _ASSETS = {"source_amount": "source_asset", "amount": "asset_type", "balance": "asset_type"}
+# Results are sorted where their order matters.
+_UNORDERED: dict[str, str | bool | int | float | list[str]] = {"preserve_insertion_order": "false"}
 _SQL_TYPES = {"amount": "DECIMAL(38, 18)", "timestamp": "TIMESTAMPTZ", "boolean": "BOOLEAN"}
 _PATTERNS = {"amount": AMOUNT, "timestamp": f"(?i){TIME}"}
 _MEANINGS = {"amount": "a plain decimal number", "timestamp": "a time with an offset"}
@@ -220,7 +222,7 @@ def reconcile(
     names = list(dict.fromkeys([*own, *keys, *compared, *amounts, *assets]))
     filters = {**ALL_ROWS.get(kind, {}), **where}
     stream = getattr(svc, kind.replace("-", "_")).stream(names, **filters)
-    with _refusing(), duckdb.connect() as connection:
+    with _refusing(), duckdb.connect(config=_UNORDERED) as connection:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         work = _Work(connection, comparable, keys, compared, amounts)
 
@@ -412,14 +414,15 @@ class _Work:
         self._columns: dict[str, list[str]] = {}
 
     def copy(self, table: str, rows: object, names: Sequence[str]) -> None:
-        """Copies the columns of a side: k0.. are the keys, c0.. the compared values."""
+        """Copies the columns of a side to the table h or t; k0.. are the keys to compare."""
         self._connection.register("stream", rows)
         try:
             cast = [f"{self._typed(name)} AS {quoted(name)}" for name in names]
             number = '"row"' if table == "there" else "NULL::BIGINT"
+            folded = [f"{self._folded('s', name)} AS k{n}" for n, name in enumerate(self._keys)]
             self._connection.execute(
-                f"CREATE TABLE {table} AS SELECT {number} AS row_number, {', '.join(cast)}"
-                " FROM stream"
+                f"CREATE TABLE {table[0]} AS SELECT {', '.join(folded)}, s.* FROM"
+                f" (SELECT {number} AS row_number, {', '.join(cast)} FROM stream) AS s"
             )
         finally:
             self._connection.unregister("stream")
@@ -447,11 +450,6 @@ class _Work:
         """Returns the rows, counts, sums, duplicates and matched keys."""
         connection, keys = self._connection, range(len(self._keys))
         k = ", ".join(f"k{place}" for place in keys)
-        for side, table in (("h", "here"), ("t", "there")):
-            folded = [f"{self._folded(side, name)} AS k{n}" for n, name in enumerate(self._keys)]
-            connection.execute(
-                f"CREATE VIEW {side} AS SELECT {', '.join(folded)}, * FROM {table} AS {side}"
-            )
         has_key = " AND ".join(f"k{place} IS NOT NULL" for place in keys)
         connection.execute(f"""
             CREATE TABLE repeated AS

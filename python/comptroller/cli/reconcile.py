@@ -35,6 +35,7 @@ _SHOWN_ROWS = 20
     multiple=True,
     help="Write the rows as .csv, .xlsx or .parquet, or a page as .html; repeatable.",
 )
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if anything is not matched.")
 @db_option
 @json_option
 def reconcile(
@@ -44,6 +45,7 @@ def reconcile(
     compare: str | None,
     where: tuple[tuple[str, str], ...],
     out: tuple[str, ...],
+    exit_code: bool,
     db: str,
     as_json: bool,
     **columns: Any,
@@ -51,7 +53,7 @@ def reconcile(
     """Compare the records of KIND with a FILE of someone else; - is standard input.
 
     FILE is in any format of load. Rows with the same key are compared member by member: amounts as
-    numbers, times as instants. The exit code is 1 if anything differs.
+    numbers, times as instants.
 
     \b
     comptroller reconcile claims theirs.csv --on tx_hash
@@ -79,7 +81,7 @@ def reconcile(
         answer |= {"kind": kind, "on": list(found.on), "compared": list(found.compared)}
         answer |= {"ignored": list(found.ignored), "differing": found.differing}
         screen.write_json({**answer, "rows": found.to_dicts()})
-        return 0 if found.is_equal else 1
+        return 1 if exit_code and not found.is_equal else 0
     for line in found.lines:
         click.echo(line)
     for each in found.section(_SHOWN_ROWS, with_csv=False)["listed"]:
@@ -90,7 +92,7 @@ def reconcile(
             click.echo(f"... and {each['more']:,} more; --out FILE writes all rows")
     for path in out:
         click.echo(f"Written to {path}.")
-    return 0 if found.is_equal else 1
+    return 1 if exit_code and not found.is_equal else 0
 
 
 _COLUMNS = ("mapping", "rename", "constant", "decimal", "separator", "sheet", "tz", "dayfirst")
