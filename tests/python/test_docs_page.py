@@ -77,7 +77,7 @@ def test_a_list_request_with_a_token_works(visit: Visit, server: Serving) -> Non
     page = tried(visit.page, "200")
     assert len(page["items"]) == 2
     assert page["items"][0]["claim_type"]
-    assert visit.requested[-1] == server.address + "/rewards/claims?limit=2"
+    assert visit.requested[-1] == server.address + "/rewards/claims?limit=2&order=DESC"
     assert [url for url in visit.requested if not url.startswith(server.address + "/")] == []
     assert visit.complaints == []
 

@@ -77,9 +77,9 @@ def _copy(
             connection.register("stream", stream)
             named = lines.replace("'", "''") if lines else ""
             whole = "CREATE TEMP VIEW rows AS SELECT * FROM stream"
-            connection.execute(_LINES.format(named) if lines else whole)
-            copy = _statement(connection.table("stream").columns, keys) if keys else _COPY
             with interruptible(duckdb):
+                connection.execute(_LINES.format(named) if lines else whole)
+                copy = _statement(connection.table("stream").columns, keys) if keys else _COPY
                 (rows,) = connection.execute(copy, [str(part)]).fetchone()
     except duckdb.Error as error:
         raise unavailable(f"{path} cannot be written: {error}") from error
