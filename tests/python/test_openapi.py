@@ -169,6 +169,17 @@ def test_an_export_takes_the_filters_of_its_list(kind: str) -> None:
     assert set(parameters(published, "query")) == filters | {"format"}
 
 
+@pytest.mark.parametrize(
+    ("path", "default"), [("/operator/export/controls", True), ("/v2/identity/controls", False)]
+)
+def test_exports_have_deleted_controls_by_default_and_lists_have_not(
+    path: str, default: bool
+) -> None:
+    parameter = parameters(documented()[path, "GET"], "query")["include_deleted"]
+    assert parameter["schema"]["default"] is default
+    assert parameter["description"].endswith(f"default {str(default).lower()}")
+
+
 def test_arrays_of_a_query_are_repeated_keys_and_bounded() -> None:
     arrays = [
         parameter

@@ -86,7 +86,7 @@ def _export(kind: str, authority: Authority) -> Schema:
     name = kind.replace("-", "_")
     listing = description.operations()[name + ".list"]
     filters = [
-        parameter(field, "query")
+        parameter(_of_export(field), "query")
         for field in schemas.fields(listing.request)
         if field.name not in _PAGING
     ]
@@ -105,3 +105,10 @@ def _export(kind: str, authority: Authority) -> Schema:
         },
         "security": security(["operator:read"], authority),
     }
+
+
+def _of_export(field: schemas.Field) -> schemas.Field:
+    """Returns the filter of a list as that of an export, which also has deleted controls."""
+    if field.name != "include_deleted":
+        return field
+    return field._replace(default="true", doc=field.doc.replace("default false", "default true"))
