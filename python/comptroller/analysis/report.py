@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import partial
 from importlib.util import find_spec
 from os import PathLike
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from comptroller.analysis.formatting import report_section
 from comptroller.analysis.parameters import FILTERS
 from comptroller.analysis.registry import Definition, period_of
-from comptroller.bulk.streams import ArrowRows
+from comptroller.analysis.rows import FrameRows
 from comptroller.display.html import SHOWN_ROWS, html
 from comptroller.errors import require
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class Report(ArrowRows):
+class Report(FrameRows):
     """The rows of a report, with its title and formula; shown as a table in notebooks.
 
     A Report is an Arrow stream: polars, DuckDB, pyarrow and pandas accept the object itself.
@@ -106,27 +105,6 @@ class Report(ArrowRows):
             return []
         assets = self._frame["asset"].unique().to_list()
         return assets if len(assets) == 1 else []
-
-    def __len__(self) -> int:
-        return len(self._frame)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._frame.__arrow_c_stream__(requested_schema)
-
-    def to_polars(self) -> polars.DataFrame:
-        """Returns a copy of the rows as a polars frame."""
-        return self._frame.clone()
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Returns the rows as dicts: amounts as Decimal, days as dates, times as aware datetimes.
-
-        An amount of zero is exactly ``Decimal("0")``.
-        """
-        amounts = [name for name, type in self._frame.schema.items() if type.is_decimal()]
-        rows = self._frame.to_dicts()
-        for row in rows:
-            row.update((name, Decimal(0)) for name in amounts if row[name] == 0)
-        return rows
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Writes all rows as CSV, with exact amounts, as `comptroller query` does.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import duckdb
 import polars
@@ -11,14 +10,15 @@ import polars
 from comptroller import arguments
 from comptroller.analysis import plain
 from comptroller.analysis.formatting import columns_of
+from comptroller.analysis.rows import FrameRows
 from comptroller.bulk.excel import write_excel
 from comptroller.bulk.files import whole_file
 from comptroller.bulk.parquet import write_parquet
-from comptroller.bulk.streams import ArrowRows, Rows
+from comptroller.bulk.streams import Rows
 from comptroller.display.html import SHOWN_ROWS, html
 
 
-class Table(ArrowRows):
+class Table(FrameRows):
     """Rows with exact values; shown as a table in notebooks.
 
     Amounts are decimals, times are UTC microseconds. A Table is an Arrow stream: polars, DuckDB,
@@ -32,23 +32,6 @@ class Table(ArrowRows):
     def columns(self) -> list[str]:
         """The names of the columns."""
         return self._frame.columns
-
-    def __len__(self) -> int:
-        return len(self._frame)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self._frame.__arrow_c_stream__(requested_schema)
-
-    def to_polars(self) -> polars.DataFrame:
-        """Returns a copy of the rows as a polars frame."""
-        return self._frame.clone()
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Returns the rows as dicts: amounts as Decimal, days as dates, times as aware datetimes.
-
-        An amount of zero is exactly ``Decimal("0")``.
-        """
-        return polars_dicts(self._frame)
 
     def to_csv(self, path: str | os.PathLike[str]) -> int:
         """Writes all rows as CSV, exactly; returns how many.
@@ -104,17 +87,6 @@ class _Rows:
 def rows_of(rows: Rows) -> Rows:
     """Hides the class of rows, so that DuckDB and polars read them as a stream, without pyarrow."""
     return _Rows(rows)
-
-
-def polars_dicts(frame: polars.DataFrame) -> list[dict[str, Any]]:
-    """Returns the rows of a frame as dicts, in which an amount of zero is ``Decimal("0")``."""
-    from decimal import Decimal
-
-    amounts = [name for name, type in frame.schema.items() if type.is_decimal()]
-    rows = frame.to_dicts()
-    for row in rows:
-        row.update((name, Decimal(0)) for name in amounts if row[name] == 0)
-    return rows
 
 
 #: An amount, and a time with an offset, as text.
