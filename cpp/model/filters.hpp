@@ -82,6 +82,13 @@ struct Narrows {
   static constexpr std::size_t ranges = 0;
 };
 
+// Selects rows whose column, which stores a T, is before, at or after the value. No index serves
+// it.
+template <Literal Column, class T, Bound B = Bound::at>
+struct Compares : Narrows {
+  using Filter = Compares;
+};
+
 // A condition on the next column of every index of the list, added by the repository.
 struct Continues : Narrows {
   using Filter = Continues;

@@ -85,6 +85,14 @@ std::string sought_address(Ledger ledger, std::string_view text) {
   return canonical_address(ledger, in_one_case).value_or(std::string(text));
 }
 
+std::string folded_address(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(text, lower.begin(), to_lower);
+  if (lower.starts_with("0X")) lower[1] = 'x';
+  std::array<char, evm_bytes> bytes{};
+  return read_prefixed_hexadecimal(lower, evm_bytes, bytes.data()) ? lower : std::string(text);
+}
+
 std::string address_expectation(Ledger ledger) {
   if (ledger == Ledger::solana) return "an address of SOLANA: 32 bytes in base58";
   return "an address of " + std::string(enum_text(ledger)) +

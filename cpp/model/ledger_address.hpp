@@ -17,6 +17,9 @@ std::optional<std::string> canonical_address(Ledger ledger, std::string_view tex
 // Returns the stored form of an address in a filter. On an EVM ledger any case is accepted and the
 // checksum is not verified. A text that is not an address on `ledger` is returned unchanged.
 std::string sought_address(Ledger ledger, std::string_view text);
+// Returns the form in which addresses of unknown ledgers are compared: "0x" and 40 hexadecimal
+// digits in lower case; any other text unchanged.
+std::string folded_address(std::string_view text);
 std::string address_expectation(Ledger ledger);
 
 }  // namespace comptroller

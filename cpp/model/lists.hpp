@@ -167,7 +167,21 @@ struct ListBalances : Paging {
   FIELDS_OF(Paging);
 };
 
-struct ListClaims : OfCustomer, Paging {
+struct UpdatedAtBounds {
+  RECORD(UpdatedAtBounds);
+  FIELD(std::optional<Timestamp>, lt, "only records last changed before this time",
+        Named<"updated_at.lt">, Compares<"updated_at", Timestamp, Bound::before>);
+  FIELD(std::optional<Timestamp>, lte, "only records last changed at or before this time",
+        Named<"updated_at.lte">, Compares<"updated_at", Timestamp, Bound::until>);
+  FIELD(std::optional<Timestamp>, eq, "only records last changed at this time",
+        Named<"updated_at.eq">, Compares<"updated_at", Timestamp, Bound::at>);
+  FIELD(std::optional<Timestamp>, gte, "only records last changed at or after this time",
+        Named<"updated_at.gte">, Compares<"updated_at", Timestamp, Bound::from>);
+  FIELD(std::optional<Timestamp>, gt, "only records last changed after this time",
+        Named<"updated_at.gt">, Compares<"updated_at", Timestamp, Bound::after>);
+};
+
+struct ListClaims : OfCustomer, UpdatedAtBounds, Paging {
   using Listed = Claim;
   // Three indexes contain the status, so that claims of a rare status are found among many rows.
   static constexpr Index by_group{"payout_group_id, onchain_status, created_at"};
@@ -188,7 +202,16 @@ struct ListClaims : OfCustomer, Paging {
   FIELD(std::optional<Timestamp>, end_time, "only claims created at or before this time",
         Created<Bound::until>);
   FIELD(std::optional<Id>, id, "only the claim with this id", Equals<"id", Id, by_id>);
-  FIELDS_OF(OfCustomer, Paging);
+  FIELD(std::optional<TransactionHash>, tx_hash,
+        "only claims with this hash of the transaction; case matters",
+        Equals<"tx_hash", TransactionHash, sparse_of_customer<"tx_hash">>);
+  FIELD(std::optional<Label>, address,
+        "only claims from this reward address; case matters unless it is an EVM address", Narrows);
+  FIELD(std::optional<Label>, asset_type, "only claims of this asset",
+        Compares<"asset_type", Term>);
+  FIELD(std::optional<Label>, claim_schedule_id, "only claims that this schedule started",
+        Compares<"claim_schedule_id", Term>);
+  FIELDS_OF(OfCustomer, UpdatedAtBounds, Paging);
 };
 
 // Calls `visitor.operator()<R, Request>()` for every list, where R is the listed record.

@@ -14,6 +14,7 @@ using std::chrono::sys_days, std::chrono::year_month_day;
 using Microseconds = std::chrono::microseconds;
 
 constexpr std::size_t fraction_digits = 6;
+constexpr std::size_t date_length = sizeof("2026-01-31") - 1;
 constexpr std::size_t shortest_text = sizeof("2026-01-31T23:59:59Z") - 1;
 
 constexpr std::array<char, 200> digit_pairs = [] {
@@ -81,6 +82,7 @@ void put_pair(char* out, std::uint32_t value) {
 }  // namespace
 
 std::optional<Timestamp> Timestamp::parse(std::string_view text) {
+  if (text.size() == date_length) return parse(std::string(text) + "T00:00:00Z");
   if (text.size() < shortest_text || text[4] != '-' || text[7] != '-' ||
       (text[10] != 'T' && text[10] != 't') || text[13] != ':' || text[16] != ':') {
     return std::nullopt;
@@ -115,7 +117,7 @@ std::optional<Timestamp> Timestamp::parse(std::string_view text) {
 }
 
 std::string Timestamp::expectation() {
-  return "an RFC 3339 timestamp with an offset, such as 2026-01-31T23:59:59Z";
+  return "an RFC 3339 timestamp with an offset, such as 2026-01-31T23:59:59Z, or a date in UTC";
 }
 
 void format_timestamp(Timestamp timestamp, char* out) {

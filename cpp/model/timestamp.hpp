@@ -18,8 +18,9 @@ struct Timestamp {
 
   std::int64_t microseconds = 0;  // since 1970-01-01T00:00:00Z
 
-  // RFC 3339 with an offset. `T` and `Z` may be of either case; fraction digits beyond the sixth
-  // are cut. Second 60 exists only at 23:59 UTC and becomes 59.999999 of that minute.
+  // RFC 3339 with an offset, or a date, which is the start of this day in UTC. `T` and `Z` may be
+  // of either case; fraction digits beyond the sixth are cut. Second 60 exists only at 23:59 UTC
+  // and becomes 59.999999 of that minute.
   static std::optional<Timestamp> parse(std::string_view text);
   static std::string expectation();
   Timestamp view() const { return *this; }

@@ -2,9 +2,40 @@
 
 #include <utility>
 
+#include "model/ledger_address.hpp"
 #include "store/jurisdiction_changes.hpp"
 
 namespace comptroller::store {
+
+namespace {
+
+// Adds the condition that one of the addresses of a claim is this one. The spellings of an EVM
+// address differ in case only.
+void filter_by_address(Listing& claims, std::string_view address) {
+  const std::string folded = folded_address(address);
+  std::string packed(packed_address_length, '\0');
+  const bool is_evm = read_prefixed_hexadecimal(folded, packed_address_length, packed.data());
+  const Value text = claims.own(folded);
+  if (!is_evm) {
+    claims.filter(
+        {"CASE typeof(addresses) WHEN 'text' THEN EXISTS"
+         " (SELECT 1 FROM json_each(addresses) WHERE value = ?) END",
+         {text}});
+    return;
+  }
+  // `instr` rules out most rows at once. It may find the bytes where no address begins.
+  const Value bytes = Value::blob(claims.own(packed).bytes);
+  claims.filter(
+      {"CASE WHEN typeof(addresses) = 'blob' AND instr(addresses, ?) THEN EXISTS"
+       " (WITH RECURSIVE place(n) AS (SELECT 1 UNION ALL SELECT n + 20 FROM place"
+       " WHERE n + 20 < length(addresses))"
+       " SELECT 1 FROM place WHERE substr(addresses, n, 20) = ?)"
+       " WHEN typeof(addresses) = 'text' AND instr(lower(addresses), ?) THEN EXISTS"
+       " (SELECT 1 FROM json_each(addresses) WHERE lower(value) = ?) END",
+       {bytes, bytes, text, text}});
+}
+
+}  // namespace
 
 Listing listing_for(db::Connection& connection, const ListClaims& request, Ownership ownership,
                     const ListUse& /*use*/) {
@@ -15,6 +46,7 @@ Listing listing_for(db::Connection& connection, const ListClaims& request, Owner
   }
   auto listing = make_listing<Claim>(connection, by_index, std::move(ownership));
   if (changing) filter_by_jurisdiction(listing, *changing);
+  if (request.address) filter_by_address(listing, request.address->value);
   return listing;
 }
 

@@ -105,6 +105,9 @@ class Listing {
     }
   }
 
+  // Copies a text that a condition refers to.
+  Value own(std::string_view text) { return parameters_.own(text); }
+
   // Replaces the selected columns.
   void select(std::string columns) { columns_ = std::move(columns); }
   // Sets the value of the columns' parameter, if they have one.
@@ -163,6 +166,10 @@ class Listing {
   template <Bound B>
   void add_declared(Created<B>, std::span<const Timestamp> values) {
     range_.narrow(B, values.front());
+  }
+  template <Literal Column, class T, Bound B, class Given>
+  void add_declared(Compares<Column, T, B>, std::span<const Given> values) {
+    filter(compares(Column.view(), B, stored<T>(Column.view(), values.front())));
   }
   template <class Given>
   void add_declared(Narrows, std::span<const Given>) {}  // the repository adds it

@@ -1,5 +1,6 @@
 #include "store/sql.hpp"
 
+#include <array>
 #include <bit>
 
 namespace comptroller::store {
@@ -33,6 +34,12 @@ std::string update_sql(std::string_view table, const std::vector<std::string_vie
 
 std::string unindexed(std::string_view column) {
   return "COALESCE(" + std::string(column) + ", NULL)";
+}
+
+Sql compares(std::string_view column, Bound bound, const Value& value) {
+  // In the order of Bound.
+  constexpr std::array<std::string_view, 5> signs{" < ?", " <= ?", " = ?", " >= ?", " > ?"};
+  return Sql{unindexed(column), {}}.add(signs.at(static_cast<std::size_t>(bound)), value);
 }
 
 Sql any_of(std::string_view expression, const std::vector<Value>& values) {

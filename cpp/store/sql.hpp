@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "db/database.hpp"
+#include "model/filters.hpp"
 
 namespace comptroller::store {
 
@@ -61,6 +62,9 @@ std::string update_sql(std::string_view table, const std::vector<std::string_vie
 // Returns an expression equal to the column that no index serves. Filters use it, so that SQLite
 // reads the rows in order from the intended index or range of keys.
 std::string unindexed(std::string_view column);
+
+// Returns a condition on a column that no index serves: before, at or after the value.
+Sql compares(std::string_view column, Bound bound, const Value& value);
 
 // Returns `expression = ?` or `expression IN (?, ...)`. The number of parameters is rounded up to a
 // power of two, so that few different statements are prepared. Without values no row matches.

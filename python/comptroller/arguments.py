@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from math import isfinite, isnan, nan
 from typing import TypeAlias
@@ -23,10 +23,11 @@ from comptroller.values import AMOUNTS, KINDS, RENAMED
 Id: TypeAlias = str | UUID
 Ids: TypeAlias = Id | Iterable[Id]
 Texts: TypeAlias = str | Iterable[str]
-Timestamp: TypeAlias = str | datetime
+#: A time, or a day, which is its start in UTC.
+Timestamp: TypeAlias = str | datetime | date
 Money: TypeAlias = str | Decimal | int
 #: The value of a filter; an array filter accepts one or several.
-Value: TypeAlias = str | bool | int | Decimal | datetime | UUID
+Value: TypeAlias = str | bool | int | Decimal | datetime | date | UUID
 Filter: TypeAlias = Value | Iterable[Value] | None
 
 _MAX_DEPTH = 32
@@ -38,7 +39,7 @@ _MAX_EXPONENT = 100
 # valid in a member such as a name.
 _NOT_JSON = msgspec.Raw(b"NaN")
 
-_ALLOWED = "give a str, bool, int, Decimal, UUID or aware datetime"
+_ALLOWED = "give a str, bool, int, Decimal, UUID, date or aware datetime"
 
 
 def text(name: str, value: object) -> str:
@@ -51,6 +52,8 @@ def text(name: str, value: object) -> str:
         return _integer(name, value)
     if isinstance(value, datetime):
         return _timestamp(name, value)
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, Decimal):
         return _decimal(name, value)
     if isinstance(value, UUID):
@@ -289,7 +292,7 @@ def _plain(path: str, value: object, *, exact: bool, depth: int) -> object:
         if not exact:
             _integer(path, value)  # raises if the number is too long to format
         return int(value)
-    if isinstance(value, (datetime, Decimal, UUID)):
+    if isinstance(value, (date, Decimal, UUID)):
         return text(path, value) if exact else _unchecked(path, value)
     if isinstance(value, float):
         if exact:
@@ -315,13 +318,13 @@ def _plain(path: str, value: object, *, exact: bool, depth: int) -> object:
     raise invalid(path, f"{_type_name(value)} cannot be written as JSON; {_ALLOWED}, list or dict")
 
 
-def _unchecked(path: str, value: datetime | Decimal | UUID) -> object:
+def _unchecked(path: str, value: date | Decimal | UUID) -> object:
     if type(value).__name__ == "NaTType" or (isinstance(value, Decimal) and value.is_nan()):
         return None  # a missing value of a table
     try:
         return text(path, value)
     except InvalidRequest:
-        return value.isoformat() if isinstance(value, datetime) else _NOT_JSON
+        return value.isoformat() if isinstance(value, date) else _NOT_JSON
 
 
 def _encode(value: object, name: str) -> bytes:

@@ -69,4 +69,9 @@ RENAMED = {
     "created_at_eq": "created_at.eq",
     "created_at_gte": "created_at.gte",
     "created_at_gt": "created_at.gt",
+    "updated_at_lt": "updated_at.lt",
+    "updated_at_lte": "updated_at.lte",
+    "updated_at_eq": "updated_at.eq",
+    "updated_at_gte": "updated_at.gte",
+    "updated_at_gt": "updated_at.gt",
 }

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
+from examples import EVM_ADDRESSES, HASH, SOLANA_ADDRESS
 from lines import at, claim, fresh, group, ids, load, refused
 
 STATES = ("PENDING", "SUBMITTED", "CONFIRMED", "FAILED")
@@ -227,6 +228,10 @@ def test_a_claim_and_its_group_must_have_one_customer(operator, group_first):
     assert (result.committed, result.rejected) == (False, 1)
 
 
+# The digits of two packed addresses, whose middle is no address.
+STRADDLING = "0x" + "12" * 20 + "34" * 20
+
+
 @pytest.fixture(scope="module")
 def listed(shared_open_as):
     """Four claims of acme, a second apart, in two groups; one of globex."""
@@ -240,8 +245,15 @@ def listed(shared_open_as):
         claim(payout_group_id=homes[1], blockchain="ethereum", onchain_status="CONFIRMED"),
         claim(payout_group_id=NUMBERED + "c", onchain_status="FAILED"),
     ]
-    for second, line in enumerate(lines):
-        line |= {"id": str(second), "created_at": at(second)}
+    sent = [
+        {"tx_hash": HASH, "addresses": [EVM_ADDRESSES[0].lower(), EVM_ADDRESSES[1].lower()]},
+        {"tx_hash": HASH, "addresses": [EVM_ADDRESSES[1], SOLANA_ADDRESS], "asset_type": "RPL"},
+        {"tx_hash": "a hash", "addresses": [], "claim_schedule_id": "nightly"},
+        {"addresses": [STRADDLING[:42], "0x" + STRADDLING[42:]], "asset_type": "RPL"},
+    ]
+    for second, (line, more) in enumerate(zip(lines, sent, strict=True)):
+        line |= {"id": str(second), "created_at": at(second), "updated_at": at(days=second)}
+        line |= more
     load(operator, "claims", *lines, customer_id="acme")
     load(operator, "claims", claim(id=fresh("9"), blockchain="ethereum"), customer_id="globex")
     return shared_open_as(customer="acme")
@@ -273,11 +285,37 @@ def listed(shared_open_as):
         ({"chain": "ethereum", "jurisdiction": "CH", "statuses": "PENDING"}, "0"),
         ({"chain": "ink", "jurisdiction": "LI"}, ""),
         ({"customer_id": "acme", "statuses": "FAILED"}, "3"),
+        ({"tx_hash": HASH}, "10"),
+        ({"tx_hash": HASH, "chain": "ink"}, "1"),
+        ({"tx_hash": HASH.upper()}, ""),
+        ({"tx_hash": "a hash"}, "2"),
+        ({"address": EVM_ADDRESSES[0]}, "0"),
+        ({"address": EVM_ADDRESSES[1].upper()}, "10"),
+        ({"address": EVM_ADDRESSES[1].lower(), "asset_type": "RPL"}, "1"),
+        ({"address": EVM_ADDRESSES[2]}, ""),
+        ({"address": SOLANA_ADDRESS}, "1"),
+        ({"address": SOLANA_ADDRESS.lower()}, ""),
+        ({"address": "0x" + STRADDLING[22:62]}, ""),
+        ({"address": "0x" + STRADDLING[42:]}, "3"),
+        ({"asset_type": "RPL"}, "31"),
+        ({"asset_type": "rpl"}, ""),
+        ({"claim_schedule_id": "nightly"}, "2"),
+        ({"claim_schedule_id": "weekly"}, ""),
+        ({"updated_at_gte": at(days=1)}, "321"),
+        ({"updated_at_gt": at(days=1)}, "32"),
+        ({"updated_at_lt": at(days=1)}, "0"),
+        ({"updated_at_lte": at(days=1)}, "10"),
+        ({"updated_at_eq": at(days=1)}, "1"),
+        ({"updated_at_gte": at(days=1), "updated_at_lt": at(days=2), "tx_hash": HASH}, "1"),
     ],
     ids=repr,
 )
 def test_the_list_filters(listed, filters, expected):
     assert "".join(ids(listed.claims.list(**filters))) == expected
+    if "order" not in filters:
+        assert listed.claims.stream(columns=["id"], **filters).to_polars()["id"].to_list() == [
+            *reversed(expected)
+        ]
 
 
 @pytest.mark.parametrize(

@@ -185,8 +185,8 @@ def test_an_unrepresentable_row_has_an_invalid_line() -> None:
     assert reader.read() == b'{"name":"a"}\nNaN\nNaN\nNaN\n'
     shown = {line: f"{each.member}: {each.message}" for line, each in reader.faults.items()}
     assert shown == {
-        2: "name: an object cannot be written as JSON; give a str, bool, int, Decimal, UUID or "
-        "aware datetime, list or dict",
+        2: "name: an object cannot be written as JSON; give a str, bool, int, Decimal, UUID, "
+        "date or aware datetime, list or dict",
         3: "record: 1 is not a member name; member names are str",
         4: "n: the number is too long",
     }

@@ -49,7 +49,16 @@ class AsyncClaims(AsyncResource):
         start_time: Timestamp | None = None,
         end_time: Timestamp | None = None,
         id: Id | None = None,
+        tx_hash: str | None = None,
+        address: str | None = None,
+        asset_type: str | None = None,
+        claim_schedule_id: str | None = None,
         customer_id: Id | None = None,
+        updated_at_lt: Timestamp | None = None,
+        updated_at_lte: Timestamp | None = None,
+        updated_at_eq: Timestamp | None = None,
+        updated_at_gte: Timestamp | None = None,
+        updated_at_gt: Timestamp | None = None,
         limit: int | None = None,
         order: Order | None = None,
         page_cursor: str | None = None,
@@ -66,7 +75,17 @@ class AsyncClaims(AsyncResource):
             start_time: only claims created at or after this time.
             end_time: only claims created at or before this time.
             id: only the claim with this id.
+            tx_hash: only claims with this hash of the transaction; case matters.
+            address: only claims from this reward address; case matters unless it is an EVM
+                address.
+            asset_type: only claims of this asset.
+            claim_schedule_id: only claims that this schedule started.
             customer_id: only records of this customer; a client may only name its own customer.
+            updated_at_lt: only records last changed before this time.
+            updated_at_lte: only records last changed at or before this time.
+            updated_at_eq: only records last changed at this time.
+            updated_at_gte: only records last changed at or after this time.
+            updated_at_gt: only records last changed after this time.
             limit: items on a page, 1 to 1000; default 100.
             order: order by creation time; default DESC (DESC or ASC).
             page_cursor: next_page_cursor of the previous page; the filters must be the same.

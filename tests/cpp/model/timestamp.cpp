@@ -32,6 +32,11 @@ TEST_CASE("RFC 3339 timestamps with an offset are converted to UTC microseconds"
       {"2026-01-31T23:59:59.9999999Z", "2026-01-31T23:59:59.999999Z"},
       {"2026-01-31T23:59:59.000000999999999999999999999999Z", "2026-01-31T23:59:59.000000Z"},
       {"1969-12-31T23:59:59.9999999Z", "1969-12-31T23:59:59.999999Z"},
+      // A date is the start of this day in UTC.
+      {"2026-01-31", "2026-01-31T00:00:00.000000Z"},
+      {"2024-02-29", "2024-02-29T00:00:00.000000Z"},
+      {"0001-01-01", "0001-01-01T00:00:00.000000Z"},
+      {"9999-12-31", "9999-12-31T00:00:00.000000Z"},
       // Leap years.
       {"2024-02-29T12:00:00Z", "2024-02-29T12:00:00.000000Z"},
       {"2000-02-29T12:00:00Z", "2000-02-29T12:00:00.000000Z"},
@@ -60,7 +65,14 @@ TEST_CASE("RFC 3339 timestamps with an offset are converted to UTC microseconds"
 TEST_CASE("text that is not a timestamp with an offset is refused") {
   for (const std::string_view text : {
            "",
-           "2026-01-31",
+           "2026-01-31Z",
+           "2026-01-31T",
+           "2026-1-31T",
+           "2026-02-29",
+           "2026-13-01",
+           "0000-12-31",
+           "2026/01/31",
+           "31-01-2026",
            "2026-01-31T23:59:59",
            "2026-01-31T23:59Z",
            "2026-01-31T23:59:5Z",
@@ -182,7 +194,7 @@ TEST_CASE("timestamps are ordered by time, and their expectation describes the f
   CHECK(Timestamp{1} < Timestamp{2});
   CHECK(Timestamp{} == Timestamp{0});
   CHECK(Timestamp::expectation() ==
-        "an RFC 3339 timestamp with an offset, such as 2026-01-31T23:59:59Z");
+        "an RFC 3339 timestamp with an offset, such as 2026-01-31T23:59:59Z, or a date in UTC");
 }
 
 }  // namespace

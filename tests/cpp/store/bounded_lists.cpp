@@ -63,13 +63,29 @@ const std::map<std::string, std::map<std::string, Values>>& filters() {
         {"jurisdiction", {"DE"}},
         {"start_time", {middle}},
         {"end_time", {middle}},
-        {"id", {id_of(6, 100)}}}}};
+        {"id", {id_of(6, 100)}},
+        {"tx_hash", {Store::hash_text(100)}}}}};
   return all;
 }
 
-// Parameters that select no rows, and a filter that the test of pages without rows has.
-const std::set<std::string> not_tested{"limit",       "order",     "page_cursor",
-                                       "customer_id", "active_at", "balance_timestamp"};
+// Values for the filters that no index serves, which only the test of pages without rows has.
+std::map<std::string, Values> unindexed_filters(const std::string& list) {
+  const std::string middle = to_string(Timestamp{start.microseconds + 150 * 1'000'000LL});
+  if (list == "controls.list") return {{"active_at", {middle}}};
+  if (list != "claims.list") return {};
+  return {{"address", {Store::address_text(100)}},
+          {"asset_type", {"A0"}},
+          {"claim_schedule_id", {"nightly"}},
+          {"updated_at.lt", {middle}},
+          {"updated_at.lte", {middle}},
+          {"updated_at.eq", {middle}},
+          {"updated_at.gte", {middle}},
+          {"updated_at.gt", {middle}}};
+}
+
+// Parameters that select no rows.
+const std::set<std::string> no_filters{"limit", "order", "page_cursor", "customer_id",
+                                       "balance_timestamp"};
 
 // Returns the steps of the first page and of a page after a cursor, in both orders.
 std::vector<std::int64_t> steps_of_pages(StatementRecorder& recorder, ServiceFixture& store,
@@ -128,7 +144,7 @@ TEST_CASE("lists: the cost of a page with any filter does not depend on the size
   }
 }
 
-TEST_CASE("lists: the test above has every filter") {
+TEST_CASE("lists: the tests have every filter") {
   for_each_list([]<class R, class Request>() {
     const std::string list = std::string(R::table) + ".list";
     for_each_field<Request>([&]<class F>() {
@@ -136,7 +152,7 @@ TEST_CASE("lists: the test above has every filter") {
       CAPTURE(F::name);
       const std::string name(F::name);
       const bool is_tested = filters().at(list).contains(name);
-      CHECK((is_tested || not_tested.contains(name)));
+      CHECK((is_tested || no_filters.contains(name) || unindexed_filters(list).contains(name)));
       // A filter that declares that its index serves a page must be bounded.
       if (ranges_a_value<typename F::Filter>.value_or(0) > 0) CHECK(is_tested);
     });
@@ -193,7 +209,7 @@ TEST_CASE("lists: the cost of a page with any filters that no row meets is bound
     Store store(many_rows, lister.customers);
     for (auto [list, values] : filters()) {
       if (list == "balances.list") continue;  // has one filter, which is tested above
-      if (list == "controls.list") values["active_at"] = {to_string(store.now)};
+      values.merge(unindexed_filters(list));
       for (const Parameters& request : pairs_of(values)) {
         std::string shown = std::string(lister.name) + " " + list;
         for (const auto& [name, value] : request) shown.append(" ").append(name + "=" + value);

@@ -10,6 +10,25 @@ namespace {
 const std::vector<std::string> chains{"ethereum", "solana", "base"};
 const std::vector<std::string> statuses{"PENDING", "SUBMITTED", "CONFIRMED", "FAILED"};
 const std::vector<std::string> jurisdictions{"DE", "FR"};
+const std::vector<std::string> hashes{"0x" + std::string(64, 'a'), "0x" + std::string(64, 'A'),
+                                      "a hash"};
+const std::vector<std::string> assets{"ETH", "RPL"};
+const std::vector<std::string> schedules{"daily", "weekly"};
+// One EVM address in two spellings, two addresses between whose ends its digits occur, and two
+// addresses whose case is significant.
+const std::vector<std::string> addresses{
+    "0x" + std::string(20, 'a') + std::string(20, 'b'),
+    "0x" + std::string(20, 'A') + std::string(20, 'b'),
+    "0x" + std::string(40, 'a'),
+    "0x" + std::string(40, 'b'),
+    "solana \"Address\"",
+    "solana \"address\"",
+};
+
+std::string folded(std::string address) {
+  if (address.starts_with("0x")) std::ranges::replace(address, 'A', 'a');
+  return address;
+}
 
 struct Claims : ServiceFixture {
   Dice dice{31};
@@ -39,7 +58,18 @@ struct Claims : ServiceFixture {
       claim.amount = NonNegativeAmount{"1"};
       claim.blockchain = dice.maybe<Term>(chains);
       claim.created_at = dice.instant();
-      claim.updated_at = UpdatedAt{claim.created_at};
+      claim.updated_at = UpdatedAt{dice.instant()};
+      claim.tx_hash = dice.maybe<TransactionHash>(hashes);
+      claim.asset_type = dice.maybe<Term>(assets);
+      claim.claim_schedule_id = dice.maybe<Term>(schedules);
+      if (dice.chance(80)) {
+        claim.addresses.emplace();
+        // Usually all of them are packed.
+        const std::size_t count = dice.chance(70) ? 4 : addresses.size();
+        for (std::size_t n = dice.below(4); n > 0; --n) {
+          claim.addresses->push_back(Label{addresses[dice.below(count)]});
+        }
+      }
       claims.push_back(std::move(claim));
     }
     // Half of the groups are inserted after the claims that name them.
@@ -76,6 +106,33 @@ struct Claims : ServiceFixture {
         const auto found = jurisdiction_of_group.find(claim.payout_group_id.value);
         return found != jurisdiction_of_group.end() && found->second == wanted;
       });
+    }
+    if (dice.chance(percent)) {
+      filter.among("tx_hash", {dice.pick(hashes)},
+                   [](const Claim& claim) { return text_of(claim.tx_hash); });
+    }
+    if (dice.chance(percent)) {
+      const std::string wanted = dice.pick(addresses);
+      filter.condition("address", wanted, [wanted](const Claim& claim) {
+        return std::ranges::any_of(
+            claim.addresses.value_or(Addresses()),
+            [&](const Label& address) { return folded(address.value) == folded(wanted); });
+      });
+    }
+    if (dice.chance(percent)) {
+      filter.among("asset_type", {dice.pick(assets)},
+                   [](const Claim& claim) { return text_of(claim.asset_type); });
+    }
+    if (dice.chance(percent)) {
+      filter.among("claim_schedule_id", {dice.pick(schedules)},
+                   [](const Claim& claim) { return text_of(claim.claim_schedule_id); });
+    }
+    for (const Bound& bound : created_at_bounds) {
+      if (!dice.chance(percent / 3)) continue;
+      const Timestamp instant = dice.instant();
+      filter.condition(
+          "updated" + std::string(bound.name).substr(7), to_string(instant),
+          [instant, &bound](const Claim& claim) { return bound.holds(claim.updated_at, instant); });
     }
     for (const Bound& bound : claim_bounds) {
       if (dice.chance(percent)) filter.bound(bound.name, dice.instant(), bound.holds);

@@ -78,6 +78,8 @@ void store_tenant(ServiceFixture& store, const Tenant& tenant) {
     claims.push_back(Store::claim(number, tenant.customer, time));
     claims.back().payout_group_id = {{tenant.id(4, i < group_claims ? 1 : 0)}};
     claims.back().blockchain = Term{tenant.text("CHAIN")};
+    claims.back().asset_type = Term{tenant.text("ASSET")};
+    claims.back().claim_schedule_id = Term{tenant.text("SCHEDULE")};
   }
   store_records(store, identities);
   store_records(store, controls);
@@ -206,7 +208,8 @@ Values texts_of(const std::string& list, const std::string& filter, const Tenant
                                                         {"jurisdiction", "LAND"},
                                                         {"onchain_status", "STATE"},
                                                         {"name_prefix", "NAME"},
-                                                        {"chain", "CHAIN"}};
+                                                        {"chain", "CHAIN"},
+                                                        {"claim_schedule_id", "SCHEDULE"}};
   static const std::map<std::string, int> kinds{
       {"identity_id", 1},           {"orchestration_id", 3},         {"payout_group_id", 4},
       {"payout_groups.list id", 4}, {"reward_addresses.list id", 5}, {"claims.list id", 6}};
@@ -214,6 +217,7 @@ Values texts_of(const std::string& list, const std::string& filter, const Tenant
   for (const std::string& name : {filter, list + ' ' + filter}) {
     if (const auto kind = kinds.find(name); kind != kinds.end()) return {tenant.id(kind->second)};
   }
+  if (filter == "tx_hash") return {Store::hash_text(tenant.first)};
   if (filter == "claimer_address") return {Store::address_text(tenant.first)};
   // Whether another customer registered an address is not secret: registering it is refused.
   if (filter == "address") return {Store::address_text(tenant.first == own.first ? own.first : 1)};

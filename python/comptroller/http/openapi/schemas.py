@@ -50,9 +50,17 @@ SCALARS: dict[str, Schema] = {
     "Timestamp": {
         "type": "string",
         "format": "date-time",
-        "description": "RFC 3339 with an offset; years 0001 to 9999. Stored and returned in UTC "
-        "with microseconds; further digits are cut.",
-        "examples": ["2026-01-31T23:59:59.000000Z", "2026-02-01T00:59:59+01:00"],
+        "description": "RFC 3339 in UTC with microseconds; years 0001 to 9999.",
+        "examples": ["2026-01-31T23:59:59.000000Z"],
+    },
+    "TimestampInput": {
+        "anyOf": [
+            {"type": "string", "format": "date-time"},
+            {"type": "string", "format": "date"},
+        ],
+        "description": "RFC 3339 with an offset, or a date, which is the start of this day in UTC; "
+        "years 0001 to 9999. Further digits than microseconds are cut.",
+        "examples": ["2026-01-31T23:59:59.000000Z", "2026-01-31"],
     },
     "Amount": {
         "type": "string",
@@ -206,6 +214,8 @@ def _typed(field: Field, type: str, is_input: bool) -> Schema:
         least, most = field.lengths
         limits = {"minLength": least} | ({} if most is None else {"maxLength": most})
         return {"type": "string", **limits, "pattern": _TEXT}
+    if type == "timestamp" and is_input:
+        return reference("TimestampInput")
     if field.may_be_negative:
         return reference("SignedAmount")
     return reference(_BY_TYPE.get(type) or (input_name(type) if is_input else type))
