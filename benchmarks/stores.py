@@ -42,7 +42,6 @@ INDEXES = (
     "CREATE INDEX claims_by_group ON claims (payout_group_id, created_at)",
     "CREATE INDEX claims_by_status ON claims (onchain_status, created_at)",
     "CREATE INDEX claims_by_chain ON claims (blockchain, created_at)",
-    "CREATE INDEX claims_by_tx_hash ON claims (tx_hash, created_at)",
 )
 
 

@@ -204,7 +204,7 @@ struct ListClaims : OfCustomer, UpdatedAtBounds, Paging {
   FIELD(std::optional<Id>, id, "only the claim with this id", Equals<"id", Id, by_id>);
   FIELD(std::optional<TransactionHash>, tx_hash,
         "only claims with this hash of the transaction; case matters",
-        Equals<"tx_hash", TransactionHash, sparse_of_customer<"tx_hash">>);
+        Compares<"tx_hash", TransactionHash>);
   FIELD(std::optional<Label>, address,
         "only claims from this reward address; case matters unless it is an EVM address", Narrows);
   FIELD(std::optional<Label>, asset_type, "only claims of this asset",

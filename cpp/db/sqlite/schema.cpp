@@ -142,10 +142,9 @@ void migrate(SqliteConnection& connection, const std::string& path) {
   sqlite3_db_config(connection.handle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
   connection.execute("BEGIN IMMEDIATE");
   for (const Migration& migration : migrations()) {
-    if (migration.version <= version) continue;
-    connection.execute(std::string(migration.sql));
-    require_types(connection, path);  // before the next one reads a table that became STRICT
+    if (migration.version > version) connection.execute(std::string(migration.sql));
   }
+  require_types(connection, path);
   const auto cookie = connection.read_number("PRAGMA schema_version");
   connection.execute("PRAGMA schema_version = " + std::to_string(cookie + 1));
   connection.execute("PRAGMA application_id = " + std::to_string(application_id));

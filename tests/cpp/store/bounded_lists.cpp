@@ -63,8 +63,7 @@ const std::map<std::string, std::map<std::string, Values>>& filters() {
         {"jurisdiction", {"DE"}},
         {"start_time", {middle}},
         {"end_time", {middle}},
-        {"id", {id_of(6, 100)}},
-        {"tx_hash", {Store::hash_text(100)}}}}};
+        {"id", {id_of(6, 100)}}}}};
   return all;
 }
 
@@ -73,7 +72,8 @@ std::map<std::string, Values> unindexed_filters(const std::string& list) {
   const std::string middle = to_string(Timestamp{start.microseconds + 150 * 1'000'000LL});
   if (list == "controls.list") return {{"active_at", {middle}}};
   if (list != "claims.list") return {};
-  return {{"address", {Store::address_text(100)}},
+  return {{"tx_hash", {Store::hash_text(100)}},
+          {"address", {Store::address_text(100)}},
           {"asset_type", {"A0"}},
           {"claim_schedule_id", {"nightly"}},
           {"updated_at.lt", {middle}},
