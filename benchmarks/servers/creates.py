@@ -54,10 +54,7 @@ def compare(folder: Path, rounds: int) -> dict[str, Outcome]:
     with tempfile.TemporaryDirectory(dir=folder) as place:
         files = Path(place)
         contenders: dict[str, Contender] = {
-            "comptroller": partial(_comptroller, folder, files / "lane.db"),
-            "comptroller_without_the_lane": partial(
-                _comptroller, folder, files / "application.db", "--no-lane"
-            ),
+            "comptroller": partial(_comptroller, folder, files / "store.db"),
             "fastapi_and_sqlalchemy": partial(_fastapi, folder, files / "peer.db"),
             "limit": partial(_limit, folder, files / "limit.db"),
         }
@@ -65,10 +62,10 @@ def compare(folder: Path, rounds: int) -> dict[str, Outcome]:
 
 
 @contextmanager
-def _comptroller(folder: Path, store: Path, *options: str) -> Iterator[Measure]:
+def _comptroller(folder: Path, store: Path) -> Iterator[Measure]:
     shutil.copyfile(stores.need_store(folder), store)
     group, credentials = _new_group(store), client(store, *SCOPES)
-    with started(ours(store, *options)) as server:
+    with started(ours(store)) as server:
         creates = _Creates(server, token(server.address, credentials), group, ROUND_S)
         yield creates.measure
     creates.require_rows(store)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import stores
 from contest import Outcome
@@ -31,11 +32,53 @@ from servers.running import (
 SIZES = (20, 100)
 CONNECTIONS = 32
 SCOPE = "rewards:read_claims"
+# How clients and proxies send the request for 20 claims: more of the query, and headers.
+SHAPES: dict[str, tuple[str, dict[str, str]]] = {
+    "plain": ("", {}),
+    "timestamp": ("&end_time=2100-01-01T00%3A00%3A00Z", {}),
+    "empty cursor": ("&page_cursor=", {}),
+    "Content-Type": ("", {"Content-Type": "application/json"}),
+    "X-Request-Id": ("", {"X-Request-Id": "0190163d8694739baea5966c26f8ad91"}),
+    "requests": (
+        "",
+        {
+            "User-Agent": "python-requests/2.32.5",
+            "Accept-Encoding": "gzip, deflate",
+            "Accept": "*/*",
+            "Connection": "keep-alive",
+        },
+    ),
+    "axios": (
+        "",
+        {
+            "Accept": "application/json, text/plain, */*",
+            "Content-Type": "application/json",
+            "User-Agent": "axios/1.13.2",
+            "Accept-Encoding": "gzip, compress, deflate, br",
+        },
+    ),
+    "Envoy": (
+        "",
+        {
+            "User-Agent": "curl/8.17.0",
+            "Accept": "*/*",
+            "X-Forwarded-For": "10.0.0.7",
+            "X-Forwarded-Proto": "http",
+            "X-Envoy-External-Address": "10.0.0.7",
+            "X-Envoy-Expected-Rq-Timeout-Ms": "15000",
+            "X-Request-Id": "7f3b1c9a-0190-4000-8000-1234567890ab",
+        },
+    ),
+}
 SLOW_ROUND_S = 3  # so that a round of a slow server has enough requests for a p99
 
 
 def case(size: int) -> str:
     return f"{size} claims"
+
+
+def shape(name: str) -> str:
+    return f"20 claims as {name}"
 
 
 def path_of(size: int) -> str:
@@ -47,21 +90,22 @@ def compare(folder: Path, rounds: int) -> dict[str, Outcome]:
     store, owned = stores.need_store(folder), need_owned(folder)
     contenders: dict[str, Contender] = {
         "comptroller": partial(_comptroller, store),
-        "comptroller_without_the_lane": partial(_comptroller, store, "--no-lane"),
         "fastapi_and_sqlalchemy": partial(
             _peer, store, "fastapi_sqlalchemy", owned, seconds=SLOW_ROUND_S
         ),
         "json_in_sql": partial(_peer, store, "json_in_sql", owned),
         "limit": partial(_peer, store, "ready_made", store),
     }
-    return in_rounds(contenders, [case(size) for size in SIZES], rounds)
+    cases = [*map(case, SIZES), *map(shape, SHAPES)]
+    return in_rounds(contenders, cases, rounds)
 
 
 @contextmanager
-def _comptroller(store: Path, *options: str) -> Iterator[Measure]:
+def _comptroller(store: Path) -> Iterator[Measure]:
     credentials = client(store, SCOPE)
-    with started(ours(store, *options)) as server:
-        yield _ready(store, server, token(server.address, credentials), ROUND_S)
+    with started(ours(store)) as server:
+        bearer = token(server.address, credentials)
+        yield _ready(store, server, bearer, ROUND_S, SHAPES)
 
 
 @contextmanager
@@ -70,7 +114,13 @@ def _peer(store: Path, module: str, database: Path, *, seconds: int = ROUND_S) -
         yield _ready(store, server, TOKEN, seconds)
 
 
-def _ready(store: Path, server: Server, bearer: str, seconds: int) -> Measure:
+def _ready(
+    store: Path,
+    server: Server,
+    bearer: str,
+    seconds: int,
+    shapes: Mapping[str, tuple[str, dict[str, str]]] = MappingProxyType({}),
+) -> Measure:
     """Measures a warm server, after comparing its responses with the store."""
     headers = {"Authorization": f"Bearer {bearer}"}
     rounds: dict[str, Callable[[], dict[str, float]]] = {}
@@ -80,7 +130,12 @@ def _ready(store: Path, server: Server, bearer: str, seconds: int) -> Measure:
         rounds[case(size)] = partial(
             measured, server, path_of(size), CONNECTIONS, headers, seconds=seconds
         )
-    return lambda name: rounds[name]()
+    for name, (query, more) in shapes.items():
+        path, sent = path_of(20) + query, {**headers, **more}
+        plain = {key: value for key, value in sent.items() if key != "Accept-Encoding"}
+        _require_claims(store, 20, ask(server.address, path, plain))
+        rounds[shape(name)] = partial(measured, server, path, CONNECTIONS, sent, seconds=seconds)
+    return lambda name: rounds[name]() if name in rounds else {}
 
 
 def page_of(store: Path, size: int) -> bytes:

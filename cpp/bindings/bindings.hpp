@@ -14,8 +14,8 @@ void register_errors();
 pybind11::object to_python_error(const std::exception_ptr& thrown);
 // The class Store: a service on one file.
 void bind_store(pybind11::module_& module);
-// The classes DeferredWrites and Lane: the fast path of HTTP requests.
-void bind_lane(pybind11::module_& module);
+// The classes DeferredWrites and Responder: operations over HTTP.
+void bind_responder(pybind11::module_& module);
 // The classes TextRows and TextPiece: an Arrow stream as text.
 void bind_text(pybind11::module_& module);
 // The end of a server's process after a signal, or with its supervisor.

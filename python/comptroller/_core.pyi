@@ -170,48 +170,54 @@ class _Route(Protocol):
     @property
     def items_alias(self) -> str | None: ...
     @property
-    def head(self) -> bytes: ...
-    @property
-    def log_line(self) -> bytes: ...
+    def header_lines(self) -> bytes: ...
+
+_Headers = list[tuple[bytes, bytes]]
 
 @final
-class Lane:
-    """Parses and answers requests; writes go through one DeferredWrites.
+class Responder:
+    """Answers parsed requests of the operations at these routes, for callers of known tokens.
 
-    An answer is the bytes to send. If the application has to compress the answer, it is the body
-    and whether it is a replay.
+    Targets are percent-encoded, as received; the names of headers are in lower case. None
+    leaves a request to the application. A response is the bytes to send. If the application has to
+    compress it, it is the body and whether it is a replay.
     """
 
     def __init__(
-        self,
-        routes: Iterable[_Route],
-        *,
-        bounds_s: list[float],
-        large_bytes: int,
-        large_body_header: bytes,
-        replay_header: bytes,
+        self, routes: Iterable[_Route], *, bounds_s: list[float], large_bytes: int
     ) -> None: ...
-    def read(self, store: Store, data: bytes) -> bytes | tuple[bytes, bool] | None: ...
-    def submit(self, store: Store, writes: DeferredWrites, data: bytes) -> int | None: ...
+    def read(
+        self, store: Store, target: bytes, headers: _Headers, keeps_alive: bool
+    ) -> bytes | tuple[bytes, bool] | None:
+        """Answers a short read. Until `end_reads`, all reads see what the first of them saw."""
+
+    def end_reads(self) -> None: ...
+    def submit(
+        self,
+        store: Store,
+        writes: DeferredWrites,
+        method: bytes,
+        target: bytes,
+        headers: _Headers,
+        body: bytes,
+        keeps_alive: bool,
+    ) -> int | None:
+        """Queues a write; returns its ticket."""
+
     def finish(self, ticket: int, body: bytes, is_replay: bool) -> bytes | tuple[bytes, bool]: ...
     def discard(self, ticket: int) -> None: ...
     # `client` and `customer` are JSON; `until_s` is since 1970.
     def admit(
         self, token: bytes, principal: Principal, client: bytes, customer: bytes, until_s: float
     ) -> None: ...
+    def client_of(self, headers: _Headers, now_s: float) -> bytes:
+        """Returns the client of an admitted token, as JSON; empty if there is none."""
+
     def forget(self) -> None: ...
-    def set_default_headers(self, headers: bytes) -> None: ...
-    def end_reads(self) -> None: ...
+    def set_date(self, line: bytes) -> None: ...
     def take_log(self) -> bytes: ...
     # For each route: the counts of the latency buckets, and the total seconds.
     def counts(self) -> list[tuple[list[int], float]]: ...
-    @staticmethod
-    def parse(data: bytes) -> tuple[bytes, bytes, bytes, bytes, bytes, bytes | None, bool] | None:
-        """Parses a request; returns None if the lane cannot answer it.
-
-        Returns the method, path, query, token, body, Idempotency-Key, and whether the request has
-        Accept-Encoding.
-        """
 
 def is_short(principal: Principal, operation: str, parameters: list[tuple[str, str]]) -> bool:
     """Whether a read usually takes less than a millisecond, and at most a few, in any store."""

@@ -16,7 +16,6 @@ from comptroller import _core
 
 CODE = 7
 THREADS = 4
-GET = b"GET /rewards/claims HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer none\r\n\r\n"
 
 
 def _rows(number: int) -> Iterator[dict[str, str]]:
@@ -32,9 +31,7 @@ class _Calls:
         self._folder = folder
         host: Any = self.svc.host
         self._store, self._principal = host.store, host.principal
-        self._lane = _core.Lane(
-            [], bounds_s=[], large_bytes=1, large_body_header=b"", replay_header=b""
-        )
+        self._responder = _core.Responder([], bounds_s=[], large_bytes=1)
         self._writes = _core.DeferredWrites()
         self._sample = _core.sample("claims", 10**9, 1, None)
 
@@ -79,9 +76,9 @@ class _Calls:
         with comptroller.open(self._folder / "other.db") as other:
             other.identities.list()
 
-    def lane(self, _number: int) -> None:
-        self._lane.read(self._store, GET)
-        self._lane.end_reads()
+    def respond(self, _number: int) -> None:
+        self._responder.read(self._store, b"/", [], True)
+        self._responder.end_reads()
 
     def deferred(self, number: int) -> None:
         body = b'{"id":"deferred-%d"}' % number

@@ -16,21 +16,21 @@ PROGRAM = """
 import json, sys, comptroller
 from comptroller.http import EveryoneIsOperator, app, server
 from comptroller.http.authority import local_authority
-from comptroller.http.lane import Lane
 from comptroller.http.log import Log
+from comptroller.http.short_operations import ShortOperations
 
-path, within_s, has_lane, tls = json.loads(sys.argv[1])
+path, within_s, has_tokens, tls = json.loads(sys.argv[1])
 with comptroller.open(path) as svc, server.listen("127.0.0.1", 0) as bound:
-    if has_lane:
+    if has_tokens:
         authority = local_authority(path, issuer="http://127.0.0.1")
         served = app(svc, authenticator=authority.authenticator, resources=authority.resources)
-        lane = Lane(served, authority.authenticator, Log())
+        operations = ShortOperations(served, authority.authenticator, Log())
     else:
-        served, lane = app(svc, authenticator=EveryoneIsOperator(on_loopback=False)), None
+        served, operations = app(svc, authenticator=EveryoneIsOperator(on_loopback=False)), None
     server.serve(
         served,
         bound,
-        lane=lane,
+        operations=operations,
         receive_within_s=within_s,
         tls_cert=tls[0] if tls else None,
         tls_key=tls[1] if tls else None,
@@ -100,10 +100,10 @@ def rest(connected: socket.socket) -> bytes:
 
 @contextmanager
 def running(
-    path: Path, receive_within_s: float, *certificate: Path, has_lane: bool = False
+    path: Path, receive_within_s: float, *certificate: Path, has_tokens: bool = False
 ) -> Iterator[Running]:
-    """Runs a server of which everyone is the operator; with a lane, one that needs tokens."""
-    given = json.dumps([str(path), receive_within_s, has_lane, [*map(str, certificate)]])
+    """Runs a server of which everyone is the operator; with tokens, one that needs them."""
+    given = json.dumps([str(path), receive_within_s, has_tokens, [*map(str, certificate)]])
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM, given],
         stdout=subprocess.PIPE,

@@ -25,7 +25,7 @@ import comptroller
 import msgspec
 import pytest
 
-for needed in ("uvicorn", "joserfc", "httpx2"):
+for needed in ("httptools", "joserfc", "httpx2"):
     pytest.importorskip(needed)
 
 import httpx2  # noqa: E402

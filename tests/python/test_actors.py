@@ -14,7 +14,7 @@ from command_line import Run, lines
 from external_issuer import Guest, Place, a_key
 from lines import identity, load, refused
 from on_loopback import SECRET, Start, register, start  # noqa: F401
-from test_lane import Client, httpx2, known, token_of
+from test_short_operations import APPLICATION, CORE, Client, httpx2, known, token_of
 
 NAME = "Ada Lovelace"
 CONTROLS = "/operator/identity/controls"
@@ -92,7 +92,7 @@ def test_the_history_report_shows_the_actor(open_as: OpenAs, alice: str) -> None
     assert [row["actor"] for row in rows if row["record"] == "control"] == [NAME, NAME]
 
 
-@pytest.fixture(params=[(), ("--no-lane",)], ids=["lane", "general"])
+@pytest.fixture(params=[CORE, APPLICATION], ids=["core", "application"])
 def asked(
     request: pytest.FixtureRequest,
     store_path: Path,
@@ -101,11 +101,13 @@ def asked(
 ) -> Iterator[Callable[..., Any]]:
     """Sends a request of a client of the operator; returns the JSON of the response."""
     with ExitStack() as stack:
-        address = stack.enter_context(start(store_path, *request.param))
+        address = stack.enter_context(start(store_path))
 
         def ask(client_id: str, *how: Any) -> Any:
             name = register(store_path, client_id, None, None)
-            client = stack.enter_context(closing(Client(address, token_of(address, name))))
+            client = stack.enter_context(
+                closing(Client(address, token_of(address, name), request.param))
+            )
             return json.loads(known(client).ask(*how).partition(b"\r\n\r\n")[2])
 
         yield ask

@@ -19,7 +19,7 @@ from certificates import certificate
 from command_line import Run
 from serving import serving
 
-for needed in ("click", "rich", "uvicorn", "joserfc"):
+for needed in ("click", "rich", "httptools", "joserfc"):
     pytest.importorskip(needed)
 httpx2 = pytest.importorskip("httpx2")
 

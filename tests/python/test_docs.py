@@ -17,7 +17,7 @@ from typing import Any
 import comptroller
 import pytest
 
-for needed in ("sybil", "click", "duckdb", "sqlglot", "polars", "httpx2", "uvicorn", "fastapi"):
+for needed in ("sybil", "click", "duckdb", "sqlglot", "polars", "httpx2", "httptools", "fastapi"):
     pytest.importorskip(needed)
 
 from comptroller.cli import main  # noqa: E402

@@ -20,7 +20,7 @@ from pathlib import Path
 import comptroller
 import pytest
 
-pytest.importorskip("uvicorn")
+pytest.importorskip("httptools")
 
 from comptroller.http.background import Background
 from comptroller.http.server import END_AT_LATEST_S

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-for needed in ("joserfc", "uvicorn", "click"):
+for needed in ("joserfc", "httptools", "click"):
     pytest.importorskip(needed)
 
 from external_issuer import Guest, a_key  # noqa: E402

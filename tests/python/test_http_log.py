@@ -186,7 +186,7 @@ def test_a_defect_is_logged_by_type_and_traceback_without_its_text() -> None:
 
 def test_the_servers_own_messages_are_lines_too() -> None:
     stream = io.BytesIO()
-    logger = logging.Logger("uvicorn.error")
+    logger = logging.Logger("any")
     log = Log(stream)
     logger.addHandler(log.handler())
     logger.debug("unheard")

@@ -54,7 +54,6 @@ EXTRAS = {
     "py4j": {"analysis"},  # of pyspark
     "pyspark": {"analysis"},
     "sqlglot": {"analysis"},
-    "uvicorn": {"http"},
     "httptools": {"http"},
     "uvloop": {"http"},
     "vl_convert": {"analysis"},

@@ -12,7 +12,7 @@ import comptroller
 import pytest
 
 pytest.importorskip("httpx2")
-pytest.importorskip("uvicorn")
+pytest.importorskip("httptools")
 
 import httpx2
 from comptroller import errors

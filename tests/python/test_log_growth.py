@@ -113,7 +113,7 @@ def test_the_server_warns_once_until_the_log_has_shrunk(
 
 
 def test_a_server_looks_when_it_starts(store_path: Path, forgotten: Forgotten) -> None:
-    pytest.importorskip("uvicorn")
+    pytest.importorskip("httptools")
     forgotten.grow()
     with serving("--auth", "off", "--db", str(store_path), cwd=store_path.parent) as server:
         assert server.get("/health").status_code in (200, 404)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("uvicorn")
+pytest.importorskip("httptools")
 pytest.importorskip("joserfc")
 pytest.importorskip("httpx2")
 

@@ -24,7 +24,7 @@ pytest.importorskip("duckdb")
 pytest.importorskip("sqlglot")
 pytest.importorskip("polars")
 pytest.importorskip("httpx2")
-pytest.importorskip("uvicorn")
+pytest.importorskip("httptools")
 pytest.importorskip("joserfc")
 
 from comptroller.analysis import open_exports

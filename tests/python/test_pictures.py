@@ -13,7 +13,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 if not DOCS.exists():
     pytest.skip("the source distribution carries no docs", allow_module_level=True)
-for needed in ("nbclient", "ipykernel", "pygments", "duckdb", "altair", "vl_convert", "uvicorn"):
+for needed in ("nbclient", "ipykernel", "pygments", "duckdb", "altair", "vl_convert", "httptools"):
     pytest.importorskip(needed)
 
 sys.path.append(str(DOCS))

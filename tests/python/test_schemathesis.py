@@ -100,7 +100,7 @@ def application(
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """Sends cases to a server, whose lane knows the token."""
+    """Sends cases to a server, which knows the token."""
     with serving("--sample", "100", cwd=tmp_path_factory.mktemp("served")) as server:
         issued = server.ask(
             "POST",

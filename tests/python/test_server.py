@@ -12,7 +12,7 @@ from pathlib import Path
 import comptroller
 import pytest
 
-pytest.importorskip("uvicorn")
+pytest.importorskip("httptools")
 
 from guarded_server import LAST, LIST, Running, rest, running, status
 

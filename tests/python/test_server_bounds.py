@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("uvicorn")
+pytest.importorskip("httptools")
 pytest.importorskip("cryptography")
 
 from certificates import certificate
@@ -24,18 +24,18 @@ from serving import serving
 SOON_S = 1.0
 MB = 1 << 20
 ALIVE = b"GET /healthz HTTP/1.1\r\nHost: here\r\n\r\n"
-KINDS = ["general", "lane", "TLS", "TLS and lane"]
+KINDS = ["open", "tokens", "TLS", "TLS and tokens"]
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Running]:
-    """A server with short time limits: with the lane or without it, with TLS or without it."""
+    """A server with short time limits: with tokens or without them, with TLS or without it."""
     folder = tmp_path_factory.mktemp("bounds")
     files = certificate(folder) if "TLS" in request.param else ()
-    has_lane = "lane" in request.param
-    with running(folder / "store.db", SOON_S, *files, has_lane=has_lane) as started:
+    has_tokens = "tokens" in request.param
+    with running(folder / "store.db", SOON_S, *files, has_tokens=has_tokens) as started:
         started.uses_tls = "TLS" in request.param
         yield started
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("uvicorn")
+pytest.importorskip("httptools")
 pytest.importorskip("cryptography")
 
 from certificates import certificate

@@ -23,7 +23,7 @@ import pytest
 from certificates import certificate
 from serving import serving
 
-for needed in ("click", "rich", "uvicorn", "joserfc"):
+for needed in ("click", "rich", "httptools", "joserfc"):
     pytest.importorskip(needed)
 httpx2 = pytest.importorskip("httpx2")
 

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from serving import Serving, serving
 
-pytest.importorskip("uvicorn")
+pytest.importorskip("httptools")
 
 from prometheus_client.parser import text_string_to_metric_families
 

@@ -109,7 +109,7 @@ def require_server() -> None:
     """Raise MissingExtra if a module of the extra `server` is missing."""
     from comptroller.errors import missing_extra
 
-    needed = ("uvicorn", "httptools", "uvloop", "joserfc", "offapi")
+    needed = ("httptools", "uvloop", "joserfc", "offapi")
     missing = [name for name in (*needed, "prometheus_client") if find_spec(name) is None]
     if missing:
         raise missing_extra(", ".join(missing), "a server", "server")

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from comptroller.http.app import App
     from comptroller.http.authority import Authority
-    from comptroller.http.lane import Lane
     from comptroller.http.log import Log
+    from comptroller.http.short_operations import ShortOperations
 
 _AUTH = {
     "local": "tokens of this server (comptroller clients add)",
@@ -126,9 +126,6 @@ _MAX_WORKERS = 256
     "--rate",
     type=click.FloatRange(0, min_open=True),
     help="Limit of requests per second for each client.",
-)
-@click.option(
-    "--no-lane", is_flag=True, help="Answer all requests in Python, without the C++ fast path."
 )
 @click.option("--tls-cert", type=click.Path(exists=True), help="TLS certificate chain (PEM).")
 @click.option("--tls-key", type=click.Path(exists=True), help="Private key of --tls-cert (PEM).")
@@ -295,7 +292,6 @@ def _serve(
     authority = None if options["auth"] == "off" else _authority(path, address, options)
     log = life.log if life else _log(share)
     app = _app(service, authority, log, options)
-    lane = _lane(app, authority, log, options)
     # One of several workers warns for all of them.
     growth = [] if share and share.number else [LogGrowth(app.store).watch]
     metrics = app.metrics.share(*share).publishing() if share else nullcontext()
@@ -303,7 +299,7 @@ def _serve(
         server.serve(
             app,
             bound,
-            lane=lane,
+            operations=_operations(app, authority, log),
             is_worker=share is not None,
             tls_cert=options["tls_cert"],
             tls_key=options["tls_key"],
@@ -422,15 +418,15 @@ def _app(
     )
 
 
-def _lane(app: App, authority: Authority | None, log: Log, options: dict[str, Any]) -> Lane | None:
-    """Returns the C++ fast path, which supports only bearer tokens and no rate limit; or None."""
+def _operations(app: App, authority: Authority | None, log: Log) -> ShortOperations | None:
+    """Returns what answers short operations; None without tokens, to serve this machine only."""
     from comptroller.http.bearer import Bearer
-    from comptroller.http.lane import Lane
+    from comptroller.http.short_operations import ShortOperations
 
-    if options["no_lane"] or options["rate"] or authority is None:
+    if authority is None:
         return None
     assert isinstance(authority.authenticator, Bearer)
-    return Lane(app, authority.authenticator, log)
+    return ShortOperations(app, authority.authenticator, log)
 
 
 def _authority(path: str, address: str, options: dict[str, Any]) -> Authority:

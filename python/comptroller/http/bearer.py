@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from comptroller.errors import Error, invalid
 from comptroller.http.callers import Caller
-from comptroller.http.exchange import Exchange
+from comptroller.http.exchange import RATED, Exchange
 from comptroller.http.problems import Refusal, problem
 from comptroller.http.rate import Rate
 from comptroller.http.tokens import Rejected, Verified, Verifier
@@ -44,7 +44,8 @@ class Bearer:
                 f'Bearer error="invalid_token", error_description="{rejected}"',
             ) from None
         caller = verified.caller
-        wait_s = self.rate.wait_s(caller.client_id) if self.rate else 0
+        rate = None if RATED in exchange.scope else self.rate
+        wait_s = rate.wait_s(caller.client_id) if rate else 0
         if wait_s:
             exchange.client_id, exchange.customer = caller.client_id, caller.customer
             error = problem("rate-limited", f"too many requests; try again in {wait_s} s")

@@ -25,11 +25,13 @@ MAX_FIELDS = 2000
 #: A scope key that a handler sets: the deadline applies to each piece of the body, not to all.
 PIECEWISE = "comptroller.piecewise"
 
-#: A scope key with the outcome, in its envelope, of an operation that the lane already executed.
+#: A scope key with the outcome, in its envelope, of an operation that was already executed.
 OUTCOME = "comptroller.outcome"
+#: A scope key: the rate limit of the caller has counted the request.
+RATED = "comptroller.rated"
 #: The detail of errors while the server stops.
 STOPPING = "the server is stopping; a write may have been executed, read the record to find out"
-#: A scope key with the time at which the lane received the request.
+#: A scope key with the time at which the head of the request began, by `time.perf_counter`.
 BEGAN = "comptroller.began"
 
 #: A % without two hexadecimal digits after it.
@@ -71,17 +73,15 @@ class Exchange:
     )
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
+        self.is_head = scope["method"] == "HEAD"
+        self.is_form = scope["method"] == "POST" and self.headers.get(_OVERRIDE) == b"GET"
+        self.method: str = "GET" if self.is_head or self.is_form else scope["method"]
+        given = self.headers.get(b"x-request-id", b"")
+        self.request_id = given.decode() if _REQUEST_ID.fullmatch(given) else token_hex(16)
         self.scope = scope
         self.receive = receive
         self.send = send
-        self.is_head = scope["method"] == "HEAD"
-        self.method: str = "GET" if self.is_head else scope["method"]
-        self.headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))
-        self.is_form = self.method == "POST" and self.headers.get(_OVERRIDE) == b"GET"
-        if self.is_form:
-            self.method = "GET"
-        given = self.headers.get(b"x-request-id", b"")
-        self.request_id = given.decode() if _REQUEST_ID.fullmatch(given) else token_hex(16)
         self.route = ""
         self.path_values: Mapping[str, str] = {}
         self.operation = ""
@@ -249,6 +249,11 @@ def head_of(content_type: bytes, request_id: bytes, headers: Headers) -> list[tu
     }
     named.update(headers)
     return list(named.items())
+
+
+def lines_of(headers: Headers) -> bytes:
+    """Returns headers as they are sent."""
+    return b"".join([b"%b: %b\r\n" % header for header in headers])
 
 
 def _too_large(largest: int) -> Exception:

@@ -112,7 +112,7 @@ class Metrics:
         self._answers.count(exchange.route or _NO_ROUTE, method, exchange.status, seconds)
 
     def add(self, counts: Counted) -> None:
-        """Adds counts of responses with status 200 that are counted elsewhere, as by the lane."""
+        """Adds counts of responses with status 200 that are counted elsewhere, as by the core."""
         self._answers.others.append(counts)
 
     def loaded(self, kind: str, rows: int) -> None:

@@ -44,6 +44,7 @@ class Outgoing:
         self._deadline: asyncio.TimerHandle | None = None
         self._lingering: asyncio.TimerHandle | None = None
         self.is_receiving = False  # a request whose end has not arrived; set by the protocol
+        self.is_closing = False  # whether the connection is closed, or lingers
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
@@ -52,10 +53,6 @@ class Outgoing:
     def is_lingering(self) -> bool:
         """Whether the connection discards what arrives."""
         return self._lingering is not None
-
-    def is_closing(self) -> bool:
-        """Whether the transport is closed or closing."""
-        return self._lingering is not None or self._transport.is_closing()
 
     def write(self, data: bytes) -> None:
         """Queues data for the end of this loop iteration."""
@@ -70,7 +67,7 @@ class Outgoing:
         """Sends the queued data."""
         if not self._gathered:
             return
-        if not self.is_closing():
+        if not self.is_closing:
             self._transport.writelines(self._gathered)
             self._sent_bytes += self._gathered_bytes
             self._expect_reader()
@@ -91,9 +88,10 @@ class Outgoing:
     def close(self) -> None:
         """Sends the queued data, and closes the connection, which may linger."""
         self.flush()
+        is_open, self.is_closing = not self.is_closing, True
         if not self.is_receiving:
             self._transport.close()
-        elif not self.is_closing():
+        elif is_open:
             self._lingering = self._loop.call_later(self._within_s, self._end_lingering)
             if self._transport.can_write_eof():  # not over TLS
                 self._transport.write_eof()
@@ -109,15 +107,21 @@ class Outgoing:
         if self._transport.can_write_eof():
             self._transport.close()
         else:  # TLS would read on until the client has confirmed the end
-            self._transport.abort()
+            self.abort()
 
     def end(self) -> None:
         """Closes the connection, which does not linger."""
         self.is_receiving = False
         self.close()
 
+    def abort(self) -> None:
+        """Closes the connection at once."""
+        self.is_closing = True
+        self._transport.abort()
+
     def forget(self) -> None:
         """Cancels the deadlines, after the connection was closed."""
+        self.is_closing = True
         for timer in (self._deadline, self._lingering):
             if timer is not None:
                 timer.cancel()
@@ -133,6 +137,6 @@ class Outgoing:
         waiting = self._transport.get_write_buffer_size()
         if waiting and self._sent_bytes - waiting == self._taken_bytes:
             _log.warning("a connection was closed: the client did not read the response")
-            self._transport.abort()
+            self.abort()
         else:
             self._expect_reader()

@@ -1,4 +1,4 @@
-"""Serving of an application with uvicorn, until a signal."""
+"""Serving of an application over HTTP/1.1, until a signal."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ import socket
 import ssl
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
+from email.utils import formatdate
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
+from urllib.parse import unquote
 
-import uvicorn
 import uvloop
 
 from comptroller import _core
 from comptroller.bulk.files import refuse_open_store
 from comptroller.errors import Error, Unusable, unusable
 from comptroller.http.app import App
-from comptroller.http.exchange import Receive, Scope, Send
-from comptroller.http.guard import MAX_CONNECTIONS, GuardedProtocol, GuardedServer
-from comptroller.http.lane import Lane
+from comptroller.http.asgi import AsgiCall
+from comptroller.http.connection import MAX_CONNECTIONS, Connection, Request
+from comptroller.http.exchange import BEGAN
+from comptroller.http.forwarding import Forwarding
+from comptroller.http.short_operations import ShortOperations
 from comptroller.http.tls_listener import MAX_HANDSHAKES, TlsListener
 
 _log = logging.getLogger(__name__)
@@ -41,24 +44,108 @@ END_NOW_WITHIN_S = 2
 
 
 _ACCEPTED_AT_ONCE = 8
+_BACKLOG = 2048
 _OPEN_FILES = MAX_CONNECTIONS + MAX_HANDSHAKES + 1024
 
 
-class _Loop(uvloop.Loop):
-    """An event loop with limits for TLS handshakes and shutdowns."""
+class Server:
+    """The connections of a server, and what they share. For the thread of the event loop.
 
-    def __init__(self, within_s: float) -> None:
-        super().__init__()
-        self._within_s = within_s
-        self._handshakes: set[asyncio.Task[None]] = set()
+    Attributes:
+        connections: all open ones.
+        answer: answers a complete request of a connection, now or later.
+        date: the header line of all responses.
+        receive_within_s: see RECEIVE_WITHIN_S.
+    """
 
-    async def create_server(self, *args: Any, **named: Any) -> asyncio.AbstractServer:  # type: ignore[override]
-        context, bound = named.get("ssl"), named.get("sock")
-        if context is None or bound is None:
-            return await super().create_server(*args, **named)
-        bound.listen(named["backlog"])
-        listener = TlsListener(self, args[0], bound, context, self._within_s, self._handshakes)
-        return cast("asyncio.AbstractServer", listener)
+    def __init__(
+        self,
+        app: App,
+        operations: ShortOperations | None,
+        forwarding: Forwarding | None,
+        receive_within_s: float,
+    ) -> None:
+        self.loop = asyncio.get_running_loop()
+        self.connections: set[Connection] = set()
+        self.receive_within_s = receive_within_s
+        self.is_stopping = False
+        self.answer = Connection.pass_on if operations is None else operations.answer
+        self._app = app
+        self._operations = operations
+        self._forwarding = forwarding
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_ended = asyncio.Event()
+        self._set_date()
+
+    def waits_for_body(self, request: Request) -> bool:
+        """Whether the whole body must arrive before the request is answered."""
+        return self._operations is not None and self._operations.waits_for_body(request)
+
+    def run(self, call: AsgiCall) -> None:
+        """Runs the application for a request."""
+        task = self.loop.create_task(call.run(self._app))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def scope(self, connection: Connection, request: Request) -> dict[str, Any]:
+        """Returns the ASGI scope of a request."""
+        path, query = request.split_target()
+        client = connection.peer
+        if self._forwarding is not None:
+            client = self._forwarding.client(client, request.headers)
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": request.version,
+            "client": client,
+            "scheme": "https" if connection.is_secure else "http",
+            "method": request.method.decode("ascii"),
+            "root_path": "",
+            "path": unquote(path.decode("ascii")),
+            "raw_path": path,
+            "query_string": query,
+            "headers": request.headers,
+            BEGAN: request.began,
+        }
+
+    def _set_date(self) -> None:
+        self.date = b"date: " + formatdate(usegmt=True).encode() + b"\r\n"
+        if self._operations is not None:
+            self._operations.set_date(self.date)
+
+    async def sweep(self) -> None:
+        """Enforces the deadlines of all connections. Runs until it is cancelled."""
+        while True:
+            await asyncio.sleep(min(1.0, self.receive_within_s / 8))
+            self._set_date()
+            now = self.loop.time()
+            for connection in list(self.connections):
+                try:
+                    connection.sweep(now)
+                except Exception:  # continue with the other connections
+                    _log.exception("the deadline of a connection could not be enforced")
+
+    def stop(self, *, is_waiting: bool) -> None:
+        """Begins the end; without waiting for requests in flight unless `is_waiting`."""
+        self.is_stopping = True
+        if not is_waiting:
+            self._is_ended.set()
+        for connection in list(self.connections):
+            connection.stop()
+
+    async def wait(self) -> None:
+        """Waits until all requests are answered, or END_WITHIN_S has passed; ends all others."""
+        ends = self.loop.time() + END_WITHIN_S
+        while (self.connections or self._tasks) and self.loop.time() < ends:
+            if self._is_ended.is_set():
+                break
+            await asyncio.sleep(0.02)
+        for connection in list(self.connections):
+            connection.give_up()
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:  # they refuse their requests
+            await asyncio.wait(self._tasks, timeout=1)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -91,7 +178,7 @@ def serve(
     tls_cert: str | None = None,
     tls_key: str | None = None,
     behind_proxy: bool = False,
-    lane: Lane | None = None,
+    operations: ShortOperations | None = None,
     is_worker: bool = False,
     receive_within_s: float = RECEIVE_WITHIN_S,
     started: Callable[[], None] = lambda: None,
@@ -114,7 +201,7 @@ def serve(
         tls_key: the path of its private key.
         behind_proxy: reads the address of a client from X-Forwarded-For, if the peer is this
             machine or in FORWARDED_ALLOW_IPS.
-        lane: the fast path for requests to `app`.
+        operations: answers the short operations of `app`.
         is_worker: handles SIGTERM (may repeat), SIGQUIT (stops without waiting) and SIGHUP of a
             supervisor.
         receive_within_s: see RECEIVE_WITHIN_S.
@@ -123,52 +210,69 @@ def serve(
         watches: coroutine functions that run until they are cancelled.
         stopping: called with the name of each signal that stops the server; not in a worker.
     """
-
-    async def served(scope: Scope, receive: Receive, send: Send) -> None:
-        # The request was answered, but uvicorn would log the exception as a defect.
-        with suppress(asyncio.CancelledError):
-            await app(scope, receive, send)
-
+    context = None
     if tls_cert and tls_key:
         _refuse_open_stores(tls_cert, tls_key)
-    config = uvicorn.Config(
-        served,
-        http=partial(GuardedProtocol, receive_within_s=receive_within_s, lane=lane),  # type: ignore[arg-type]
-        ws="none",
-        lifespan="off",
-        interface="asgi3",
-        log_config=None,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=behind_proxy,
-        forwarded_allow_ips=os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1,::1"),
-        timeout_graceful_shutdown=END_WITHIN_S,
-        ssl_certfile=tls_cert,
-        ssl_keyfile=tls_key,
-    )
-
-    if tls_cert:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(tls_cert, tls_key)
         _show_expiry(app, tls_cert)
 
     def reload_all() -> None:
-        if config.ssl is not None and tls_cert and tls_key:
-            _reload_certificate(app, config.ssl, tls_cert, tls_key)
+        if context is not None and tls_cert and tls_key:
+            _reload_certificate(app, context, tls_cert, tls_key)
         reload()
-        if lane is not None:
-            lane.forget()
+        if operations is not None:
+            operations.forget()
+
+    async def run() -> None:
+        forwarding = Forwarding(os.environ.get("FORWARDED_ALLOW_IPS")) if behind_proxy else None
+        server = Server(app, operations, forwarding, receive_within_s)
+        tasks = [server.sweep(), *(watch() for watch in watches)]
+        if operations is not None:
+            tasks.append(operations.watch())
+        ending = asyncio.Event()
+
+        def stop(*, is_waiting: bool = True) -> None:
+            ending.set()
+            app.stop()
+            server.stop(is_waiting=is_waiting)
+
+        _react(stop, lambda: server.is_stopping, reload_all, stopping, is_worker=is_worker)
+        beside = [server.loop.create_task(task) for task in tasks]
+        listeners = await _listen(server, bound, context)
+        started()
+        await ending.wait()
+        for listener in listeners:
+            listener.close()
+        await server.wait()
+        for task in beside:
+            task.cancel()
 
     _allow_files()
-    server = GuardedServer(config)
-    with asyncio.Runner(loop_factory=partial(_Loop, receive_within_s)) as runner:
-        tasks: list[Callable[[], Coroutine[Any, Any, None]]] = [*watches]
-        tasks.append(partial(_sweep, server, min(1.0, receive_within_s / 8)))
-        if lane is not None:
-            lane.begin(server.server_state)
-            tasks.append(lane.watch)
-        runner.run(
-            _serve(server, app, bound, started, reload_all, stopping, tasks, is_worker=is_worker)
-        )
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(run())
+
+
+async def _listen(
+    server: Server, bound: socket.socket, context: ssl.SSLContext | None
+) -> list[TlsListener | asyncio.AbstractServer]:
+    """Accepts connections of a socket until the returned listeners are closed."""
+    # uvloop accepts one connection of a socket in each loop iteration; several descriptors of the
+    # socket shorten the wait of a burst.
+    sockets = [bound, *(bound.dup() for _ in range(_ACCEPTED_AT_ONCE - 1))]
+    factory = partial(Connection, server)
+    if context is None:
+        return [
+            await server.loop.create_server(factory, sock=each, backlog=_BACKLOG)
+            for each in sockets
+        ]
+    handshakes: set[asyncio.Task[None]] = set()
+    within_s = server.receive_within_s
+    for each in sockets:
+        each.listen(_BACKLOG)
+    return [
+        TlsListener(server.loop, factory, each, context, within_s, handshakes) for each in sockets
+    ]
 
 
 def _allow_files() -> None:
@@ -294,63 +398,24 @@ def _has_terminal() -> bool:
     return True
 
 
-async def _serve(
-    server: GuardedServer,
-    app: App,
-    bound: socket.socket,
-    started: Callable[[], None],
+def _react(
+    stop: Callable[..., None],
+    is_stopping: Callable[[], bool],
     reload: Callable[[], None],
     stopping: Callable[[str], None],
-    tasks: Iterable[Callable[[], Coroutine[Any, Any, None]]],
     *,
     is_worker: bool,
 ) -> None:
-    loop = asyncio.get_running_loop()
-
-    def stop(*, is_waiting: bool = True) -> None:
-        server.force_exit |= not is_waiting
-        server.should_exit = True
-        app.stop()
-
-    if is_worker:
-        # SIGTERM may arrive twice: from a service manager and from the supervisor.
-        stop_now = partial(stop, is_waiting=False)
-        _receive(
-            {
-                signal.SIGTERM: _Reaction(stop, END_AT_LATEST_S),
-                signal.SIGQUIT: _Reaction(stop_now, END_NOW_WITHIN_S, END_NOW_WITHIN_S),
-                signal.SIGHUP: _Reaction(reload),
-            }
-        )
-    else:
-        on_signals(lambda: stop(is_waiting=not server.should_exit), reload, stopping)
-    beside = [loop.create_task(task()) for task in tasks]
-    # uvloop accepts one connection of a socket in each loop iteration; several descriptors of the
-    # socket shorten the wait of a burst.
-    sockets = [bound, *(bound.dup() for _ in range(_ACCEPTED_AT_ONCE - 1))]
-    serving = loop.create_task(server.serve(sockets=sockets))
-    while not server.started and not serving.done():
-        await asyncio.sleep(0.001)
-    if server.started:
-        started()
-    await serving
-    for connection in _connections(server):
-        connection.give_up()
-    for task in beside:
-        task.cancel()
-
-
-def _connections(server: GuardedServer) -> list[GuardedProtocol]:
-    return cast("list[GuardedProtocol]", list(server.server_state.connections))
-
-
-async def _sweep(server: GuardedServer, every_s: float) -> None:
-    """Enforces the deadlines of all connections. Runs until it is cancelled."""
-    while True:
-        await asyncio.sleep(every_s)
-        now = asyncio.get_running_loop().time()
-        for connection in _connections(server):
-            try:
-                connection.sweep(now)
-            except Exception:  # continue with the other connections
-                _log.exception("the deadline of a connection could not be enforced")
+    """Reacts to the signals of a server, or of a worker, in the running event loop."""
+    if not is_worker:
+        on_signals(lambda: stop(is_waiting=not is_stopping()), reload, stopping)
+        return
+    # SIGTERM may arrive twice: from a service manager and from the supervisor.
+    stop_now = partial(stop, is_waiting=False)
+    _receive(
+        {
+            signal.SIGTERM: _Reaction(stop, END_AT_LATEST_S),
+            signal.SIGQUIT: _Reaction(stop_now, END_NOW_WITHIN_S, END_NOW_WITHIN_S),
+            signal.SIGHUP: _Reaction(reload),
+        }
+    )

@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 class TlsListener:
     """Accepts connections of a socket; the server of uvloop begins any number of handshakes.
 
-    It has the methods of an asyncio server that uvicorn calls.
+    It has the method of an asyncio server that ends it.
 
     Args:
         loop: the event loop.
@@ -56,9 +56,6 @@ class TlsListener:
         self._loop.remove_reader(self._socket)
         for handshake in self._handshakes:
             handshake.cancel()
-
-    async def wait_closed(self) -> None:
-        """Returns at once: established connections belong to their protocols."""
 
     def _begin(self) -> None:
         self._loop.add_reader(self._socket, self._accept)

@@ -120,7 +120,7 @@ class Verifier:
     def __init__(self, terms: Terms, trust: Trust, clock: Callable[[], float]) -> None:
         self._terms = terms
         self._trust = trust
-        self._clock = clock
+        self.clock = clock
         names = {_ED25519 if name == _EDDSA else name for name in terms.algorithms}
         self._registry = _Registry(algorithms=sorted(names), strict_check_header=False)
         self._verified: OrderedDict[bytes, Verified] = OrderedDict()
@@ -137,7 +137,7 @@ class Verifier:
         mark = await self._trust.mark()
         digest = blake2b(token, digest_size=32).digest()
         known = self._verified.get(digest)
-        if known is not None and known.mark == mark and self._clock() < known.until:
+        if known is not None and known.mark == mark and self.clock() < known.until:
             self._verified.move_to_end(digest)
             return known
         caller, until = await self._check_all(token)
@@ -203,7 +203,7 @@ class Verifier:
         return given.split() if isinstance(given, str) else given or []
 
     def _check_claims(self, claims: Claims) -> None:
-        now, leeway_s = self._clock(), self._terms.leeway_s
+        now, leeway_s = self.clock(), self._terms.leeway_s
         audiences = [claims.aud] if isinstance(claims.aud, str) else claims.aud
         if claims.iss != self._terms.issuer:
             raise Rejected("the token is of another issuer")

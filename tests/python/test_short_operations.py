@@ -1,4 +1,7 @@
-"""Requests that the C++ lane answers, in bytes: responses equal those of the application."""
+"""Operations that the core answers, in bytes: responses equal those of the application.
+
+The core leaves requests with another spelling of the scheme `Bearer` to the application.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ from on_loopback import SECRET, TLS, Start, httpx2, register, start  # noqa: F40
 from serving import serving
 
 CLAIMS = "/rewards/claims"
+CORE, APPLICATION = "Bearer", "bearer"
 IDENTITIES = "/operator/identity/identities"
 _OWN = re.compile(rb"(?<=date: )[^\r]+|(?<=x-request-id: )[^\r]+|(?<=\"request_id\":\")[^\"]+")
 _MADE = re.compile(
@@ -32,16 +36,17 @@ _MADE = re.compile(
 class Client:
     """A connection to a server, used in bytes."""
 
-    def __init__(self, address: str, token: str) -> None:
+    def __init__(self, address: str, token: str, scheme: str = CORE) -> None:
         url = urlsplit(address)
         self.token = token
+        self._scheme = scheme
         self.socket = socket.create_connection((url.hostname, url.port), timeout=30)
         self._file = self.socket.makefile("rb")
 
     def request(self, method: str, target: str, body: bytes = b"", *headers: str) -> bytes:
         lines = [f"{method} {target} HTTP/1.1", "Host: localhost", *headers]
         if self.token:
-            lines.append(f"Authorization: Bearer {self.token}")
+            lines.append(f"Authorization: {self._scheme} {self.token}")
         if body:
             lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
         return "\r\n".join([*lines, "", ""]).encode() + body
@@ -82,7 +87,7 @@ def token_of(address: str, client_id: str) -> str:
 
 
 def known(client: Client) -> Client:
-    """A client whose token the lane knows."""
+    """A client whose token is known."""
     for _ in range(2):
         client.ask("GET", CLAIMS + "?limit=1")
     return client
@@ -112,13 +117,13 @@ def serve(
     """Starts a server of a new furnished store with options; connects to it."""
     with ExitStack() as stack:
 
-        def served(*options: str) -> Opened:
+        def served(*options: str, scheme: str = CORE) -> Opened:
             path = Path(shutil.copyfile(template, tmp_path_factory.mktemp("own") / "store.db"))
             address = stack.enter_context(start(path, *options))
 
             def opened(customer: str | None = None, scopes: list[str] | None = None) -> Client:
                 name = register(path, customer or "desk", customer, scopes)
-                client = Client(address, token_of(address, name))
+                client = Client(address, token_of(address, name), scheme)
                 return known(stack.enter_context(closing(client)))
 
             return opened
@@ -128,13 +133,13 @@ def serve(
 
 @pytest.fixture(scope="module")
 def both(serve: Callable[..., Opened]) -> tuple[Opened, Opened]:
-    """A server with the lane and one without it, with equal stores."""
-    return serve(), serve("--no-lane")
+    """Two servers with equal stores; the application answers all requests of the second."""
+    return serve(), serve(scheme=APPLICATION)
 
 
 @pytest.fixture(scope="module")
 def opened(serve: Callable[..., Opened]) -> Opened:
-    """A server with the lane."""
+    """A server whose core answers."""
     return serve()
 
 
@@ -180,10 +185,10 @@ QUERIES = (
 
 @pytest.mark.parametrize("customer", [None, "default", "acme"])
 def test_reads_give_equal_responses(both: tuple[Opened, Opened], customer: str | None) -> None:
-    with_lane, without = (opened(customer) for opened in both)
+    by_core, by_application = (opened(customer) for opened in both)
     targets = [path + query for path in LISTS for query in QUERIES]
     for path in LISTS[:6]:
-        targets += [f"{path}/{id}" for id in [*ids(with_lane, path), "none", "a:b", "", "x/y"]]
+        targets += [f"{path}/{id}" for id in [*ids(by_core, path), "none", "a:b", "", "x/y"]]
     targets += [
         f"/v2/identity/identities/{id}/permits?action={action}"
         for id in ["alice-default", "mallory", "x"]
@@ -192,7 +197,7 @@ def test_reads_give_equal_responses(both: tuple[Opened, Opened], customer: str |
     headers = [[], ["Accept-Encoding: gzip"], ["Connection: keep-alive", "X-Any: 1"]]
     for target in targets:
         for more in headers:
-            answers = [each.ask("GET", target, b"", *more) for each in (with_lane, without)]
+            answers = [each.ask("GET", target, b"", *more) for each in (by_core, by_application)]
             first, second = (_OWN.sub(b"", answer) for answer in answers)
             assert first == second, target
 
@@ -206,7 +211,7 @@ def test_scopes_are_required_equally(both: tuple[Opened, Opened], scopes: list[s
 
 
 def test_writes_give_equal_responses(serve: Callable[..., Opened]) -> None:
-    clients = [opened() for opened in (serve(), serve("--no-lane"))]
+    clients = [opened() for opened in (serve(), serve(scheme=APPLICATION))]
     control = b'{"identity_id":"alice-acme","type":"CLOSED","reason_code":"X"}'
     group = (
         b'{"ledger":"ETHEREUM","asset_type":"ETH","jurisdiction":"CH","name":"n",'
@@ -270,7 +275,7 @@ def test_pipelined_requests_are_answered_in_order(opened: Opened) -> None:
 @pytest.fixture(scope="module")
 def changed(serve: Callable[..., Opened]) -> tuple[Opened, Opened]:
     """As `both`, for tests that write."""
-    return serve(), serve("--no-lane")
+    return serve(), serve(scheme=APPLICATION)
 
 
 def rest(client: Client) -> bytes:
