@@ -100,7 +100,7 @@ void Table::export_schema(ArrowSchema* out) const {
 
 Table Table::compact(const std::vector<std::string>& names) const {
   Limits compact_limits = limits;
-  compact_limits.keys_a_chunk = std::min(limits.keys_a_chunk, keys_a_compact_chunk);
+  compact_limits.keys_per_chunk = std::min(limits.keys_per_chunk, keys_a_compact_chunk);
   const Table compact{layout, source, compact_limits, Representation::compact,
                       layout->make_codes(names)};
   if (!compact.codes.empty()) add_first_codes(compact);

@@ -34,9 +34,9 @@ struct RowSource {
 };
 
 struct Limits {
-  std::int64_t keys_a_chunk =
+  std::int64_t keys_per_chunk =
       65'536;  // read by one thread at a time; a batch has at most as many rows
-  std::size_t bytes_a_batch = std::size_t{256} << 20U;  // approximately
+  std::size_t bytes_per_batch = std::size_t{256} << 20U;  // approximately
   std::size_t max_threads = 4;
   // A stream that is idle for this time releases its snapshot, because a snapshot prevents the
   // truncation of the log.

@@ -10,7 +10,7 @@ namespace comptroller::arrow {
 
 namespace {
 
-constexpr std::int64_t chunks_ahead_a_thread = 2;
+constexpr std::int64_t chunks_ahead_per_thread = 2;
 constexpr std::int64_t rows_between_checks =
     1024;  // checks of whether to stop, and of the size of the batch
 
@@ -64,8 +64,8 @@ void TableReader::begin(std::unique_lock<std::mutex>& lock) {
   // Finds the first chunk; returns whether there is no other.
   const auto is_small = [&](db::Connection& connection) {
     const store::Listing listing = table_.source.listing(connection);
-    keys_to_read_ = listing.first_keys(limits.keys_a_chunk);
-    return !keys_to_read_ || !listing.keys_after(keys_to_read_->last, limits.keys_a_chunk);
+    keys_to_read_ = listing.first_keys(limits.keys_per_chunk);
+    return !keys_to_read_ || !listing.keys_after(keys_to_read_->last, limits.keys_per_chunk);
   };
   const auto is_small_now = [&] {
     const db::Lease connection = table_.source.database->reader();
@@ -82,7 +82,7 @@ void TableReader::begin(std::unique_lock<std::mutex>& lock) {
     work(*snapshots.front(), {});
     return lock.lock();
   }
-  max_ahead_ = chunks_ahead_a_thread * static_cast<std::int64_t>(count);
+  max_ahead_ = chunks_ahead_per_thread * static_cast<std::int64_t>(count);
   for (db::Lease& snapshot : snapshots) {
     threads_.emplace_back(
         [this, mine = std::move(snapshot)](const std::stop_token& stop) { work(*mine, stop); });
@@ -102,7 +102,7 @@ void TableReader::work(db::Connection& connection, const std::stop_token& stop) 
       while (table_.layout->append(batch, rows, connection, rows_between_checks) ==
              rows_between_checks) {
         if (stop.stop_requested()) return;
-        if (batch.size() >= limits.bytes_a_batch) batches.push_back(batch.take());
+        if (batch.size() >= limits.bytes_per_batch) batches.push_back(batch.take());
       }
       if (batch.length() > 0) batches.push_back(batch.take());
       const std::lock_guard lock(mutex_);
@@ -122,7 +122,7 @@ std::optional<TableReader::Chunk> TableReader::take_chunk(const store::Listing& 
     const auto has_room = [&] { return next_to_read_ < next_to_fetch_ + max_ahead_; };
     if (has_room()) {
       const Chunk chunk{next_to_read_++, *keys_to_read_};
-      keys_to_read_ = listing.keys_after(chunk.keys.last, table_.limits.keys_a_chunk);
+      keys_to_read_ = listing.keys_after(chunk.keys.last, table_.limits.keys_per_chunk);
       return chunk;
     }
     const auto since = idle_since_;

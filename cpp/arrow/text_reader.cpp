@@ -9,7 +9,7 @@ namespace comptroller::arrow {
 
 namespace {
 
-constexpr std::int64_t rows_a_piece = 4'096;
+constexpr std::int64_t rows_per_piece = 4'096;
 
 using Formatter = TextReader::Formatter;
 
@@ -109,7 +109,7 @@ bool TextReader::begin_piece() {
     if (!batch_) stream_ = {};
   }
   const std::int64_t begin = next_row_;
-  next_row_ = std::min(begin + rows_a_piece, batch_->get()->length);
+  next_row_ = std::min(begin + rows_per_piece, batch_->get()->length);
   const RowRange rows{begin, next_row_, rows_before_};
   pieces_.start([this, batch = batch_, rows](std::string& out) {
     format_(out, *batch->get(), rows);

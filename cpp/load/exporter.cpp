@@ -16,8 +16,8 @@ namespace comptroller::load {
 
 namespace {
 
-constexpr std::int64_t keys_a_piece = 4'096;
-constexpr std::int64_t keys_of_small = 4 * keys_a_piece;  // read on one connection
+constexpr std::int64_t keys_per_piece = 4'096;
+constexpr std::int64_t keys_of_small = 4 * keys_per_piece;  // read on one connection
 // In bytes; a piece ends after the row that reaches it.
 constexpr std::size_t large_piece = std::size_t{4} << 20U;
 constexpr std::size_t max_connections = 4;
@@ -37,8 +37,8 @@ class RowFormatter {
   // Begins the piece at the first row, or the first row after `last_key`, and sets `last_key` to
   // the end of the piece. Returns false if there is no such row.
   bool begin(std::optional<std::int64_t>& last_key) {
-    const auto keys =
-        last_key ? listing_.keys_after(*last_key, keys_a_piece) : listing_.first_keys(keys_a_piece);
+    const auto keys = last_key ? listing_.keys_after(*last_key, keys_per_piece)
+                               : listing_.first_keys(keys_per_piece);
     if (!keys) return false;
     keys_ = *keys;
     last_key = keys_.last;

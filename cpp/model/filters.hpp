@@ -99,10 +99,10 @@ struct Continues : Narrows {
 // page. 0: the filter only narrows the rows found by other filters or by time, so a page may visit
 // many rows that do not match. nullopt: the filter costs nothing, or the field is not a filter.
 template <class F>
-inline constexpr std::optional<std::size_t> ranges_a_value;
+inline constexpr std::optional<std::size_t> ranges_per_value;
 template <class F>
   requires requires { F::ranges; }
-inline constexpr std::optional<std::size_t> ranges_a_value<F> = F::ranges;
+inline constexpr std::optional<std::size_t> ranges_per_value<F> = F::ranges;
 
 // The type of a column that holds the key of the row of R with the given id.
 template <class R>

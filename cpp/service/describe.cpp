@@ -27,7 +27,7 @@ struct FieldDescription {
   FIELD(bool, required);
   FIELD(std::optional<std::size_t>, min_length);
   FIELD(std::optional<std::size_t>, max_length);
-  FIELD(std::optional<std::size_t>, index_ranges);  // of a list's filter: ranges_a_value
+  FIELD(std::optional<std::size_t>, index_ranges);  // of a list's filter: ranges_per_value
   FIELD(Flag, may_be_negative);                     // of an amount
   FIELD(Flag, is_derived);                          // computed from other records
   FIELD(Flag, is_completed);                        // always shown, but input may omit it
@@ -90,7 +90,7 @@ FieldDescription describe_field() {
                                       : is_required<typename F::Type>;
   if constexpr (requires { T::minimum_length; }) field.min_length = T::minimum_length;
   if constexpr (requires { T::maximum_length; }) field.max_length = T::maximum_length;
-  field.index_ranges = ranges_a_value<typename F::Filter>;
+  field.index_ranges = ranges_per_value<typename F::Filter>;
   field.may_be_negative = flag(std::same_as<T, Amount>);
   field.is_derived = flag(is_computed<T> || requires { F::is_derived; });
   field.is_completed = flag(is_completed_by_load<T>);

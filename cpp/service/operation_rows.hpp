@@ -120,12 +120,12 @@ PreparedCall prepare(Handler<Answer, Request> handler, const Operation& operatio
           }};
 }
 
-// The number of index ranges that one parameter adds to a page; see ranges_a_value.
+// The number of index ranges that one parameter adds to a page; see ranges_per_value.
 template <Record Request>
 std::optional<std::size_t> ranges_of(std::string_view parameter) {
   std::optional<std::size_t> ranges;
   for_each_field<Request>([&]<class F>() {
-    if (F::name == parameter) ranges = ranges_a_value<typename F::Filter>;
+    if (F::name == parameter) ranges = ranges_per_value<typename F::Filter>;
   });
   return ranges;
 }

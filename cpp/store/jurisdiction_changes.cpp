@@ -8,7 +8,7 @@ namespace comptroller::store {
 namespace {
 
 // About 5 ms; other writers wait for at most one part.
-constexpr std::int64_t claims_a_part = 500;
+constexpr std::int64_t claims_per_part = 500;
 // While more groups join a jurisdiction, or more are in transition, the list of the jurisdiction
 // reads the claims of all jurisdictions.
 constexpr std::size_t max_groups_merged = 16;
@@ -20,9 +20,9 @@ std::vector<Position> next_claims(db::Connection& connection, std::int64_t group
   auto claims = make_listing<Claim>(connection, ListClaims{}, {});
   claims.add(
       {Selectivity::narrow, {{&ListClaims::by_group, "payout_group_id", {Value::of(group)}}}});
-  const Candidates next = claims.candidates({Order::ascending, after, claims_a_part});
+  const Candidates next = claims.candidates({Order::ascending, after, claims_per_part});
   std::vector<Position> positions;
-  while (std::ssize(positions) < claims_a_part) {
+  while (std::ssize(positions) < claims_per_part) {
     const std::optional<Candidate> claim = next();
     if (!claim) break;
     positions.push_back(claim->position);
@@ -41,7 +41,7 @@ bool rewrite_part(db::Connection& connection, std::int64_t group,
     connection.run("UPDATE claims SET jurisdiction = ? WHERE key = ?", nullable(facts.jurisdiction),
                    claim.key);
   }
-  if (std::ssize(claims) < claims_a_part) {
+  if (std::ssize(claims) < claims_per_part) {
     connection.run("DELETE FROM jurisdiction_changes WHERE group_id = ?", group);
     return true;
   }

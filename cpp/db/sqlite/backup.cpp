@@ -21,7 +21,7 @@ void copy(SqliteConnection& source, files::WholeFile& file) {
   if (!file.is_unfinished_path_ours()) throw Error(Code::unusable, "its file was replaced");
   const Snapshot snapshot(source);
   const Backup backup = begin_backup(source, target);
-  for (int steps = 1; step(backup, pages_a_step, source); ++steps) {
+  for (int steps = 1; step(backup, pages_per_step, source); ++steps) {
     source.check_interrupt();
     if (steps % steps_between_synchronising == 0) file.synchronise();
   }

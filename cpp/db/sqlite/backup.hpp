@@ -10,7 +10,7 @@ namespace comptroller::db::sqlite {
 
 using Backup = std::unique_ptr<sqlite3_backup, Release<sqlite3_backup_finish>>;
 
-inline constexpr int pages_a_step = 256;  // 1 MiB
+inline constexpr int pages_per_step = 256;  // 1 MiB
 
 Backup begin_backup(SqliteConnection& from, SqliteConnection& to);
 // Copies at most `pages` pages; returns false at the end. `waiting` is the connection that may wait

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "db/sqlite/large_pages.hpp"
 #include "db/sqlite/record_file.hpp"
 
 namespace comptroller::db::sqlite {
@@ -39,8 +38,8 @@ class KeySorter {
       return std::string_view(bytes).substr(entry.offset, entry.size);
     }
 
-    std::basic_string<char, std::char_traits<char>, LargePages<char>> bytes;
-    std::vector<Entry, LargePages<Entry>> entries;
+    std::string bytes;
+    std::vector<Entry> entries;
   };
 
   void spill();

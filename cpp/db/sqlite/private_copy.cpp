@@ -104,7 +104,7 @@ bool PrivateCopy::copy(SqliteConnection& live) {
   version_ = watch_->read_number("PRAGMA data_version");
   {
     const Backup backup = begin_backup(live, *connection_);
-    while (step(backup, pages_a_step, live)) live.check_interrupt();
+    while (step(backup, pages_per_step, live)) live.check_interrupt();
   }
   NewPages pages(descriptor_);
   if (!pages.is_usual()) return false;
@@ -214,9 +214,9 @@ int PrivateCopy::adopt(SqliteConnection& live, const OpenFile& file, LockFile& c
   }
   const std::unique_ptr<std::FILE, Release<std::fclose>> log(
       std::fopen((path_ + "-wal").c_str(), "re"));
-  for (int steps = 1; sqlite3_backup_remaining(backup.get()) > pages_a_step; ++steps) {
+  for (int steps = 1; sqlite3_backup_remaining(backup.get()) > pages_per_step; ++steps) {
     live.check_interrupt();
-    step(backup, pages_a_step, target);
+    step(backup, pages_per_step, target);
     if (log && steps % steps_between_writes == 0) begin_to_write(log.get());
   }
   verified.wait(std::chrono::milliseconds(10), [&] { live.check_interrupt(); });

@@ -10,7 +10,6 @@
 
 #include "db/database.hpp"
 #include "db/sqlite/key_sorter.hpp"
-#include "db/sqlite/large_pages.hpp"
 #include "db/sqlite/record_format.hpp"
 #include "db/sqlite/table_format.hpp"
 #include "db/sqlite/tree_writer.hpp"
@@ -72,7 +71,7 @@ class TableFiller {
 
    private:
     void grow();
-    using Slots = std::vector<std::uint64_t, LargePages<std::uint64_t>>;
+    using Slots = std::vector<std::uint64_t>;
     Slots slots_;
     std::size_t size_ = 0;
   };

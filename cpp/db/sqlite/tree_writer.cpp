@@ -13,7 +13,7 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-constexpr PageNumber pages_a_run = 64;  // 256 KiB
+constexpr PageNumber pages_per_run = 64;  // 256 KiB
 // The page with the byte at 1 GiB is used only for locks.
 constexpr PageNumber lock_page = (std::size_t{1} << 30U) / page_size + 1;
 constexpr std::size_t right_child_at = 8;  // in the header of an interior page
@@ -54,7 +54,7 @@ PageRange NewPages::take() {
   const std::lock_guard lock(mutex_);
   if (next_ == lock_page) ++next_;
   const PageNumber begin = next_;
-  next_ += pages_a_run;
+  next_ += pages_per_run;
   if (begin < lock_page && lock_page < next_) next_ = lock_page;
   return {begin, next_};
 }
@@ -94,7 +94,7 @@ void NewPages::finish() {
 }
 
 PageAppender::PageAppender(NewPages& pages) : pages_(pages) {
-  buffer_.reserve(pages_a_run * page_size);
+  buffer_.reserve(pages_per_run * page_size);
 }
 
 PageNumber PageAppender::append(const PageBytes& page) {

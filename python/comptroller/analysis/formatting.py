@@ -147,7 +147,8 @@ def _texts(name: str, known: list[Any]) -> Iterable[str]:
         if name.endswith("_seconds"):
             return map(numbers.seconds, known)
         return map(numbers.percent if name.endswith(_SHARES) else _number, known)
-    return map(str, known)
+    texts = map(str, known)
+    return (text.replace("_", " ") for text in texts) if name == "status" else texts
 
 
 def _number(number: float) -> str:

@@ -25,7 +25,7 @@ Table claims(const RowSource& source, std::vector<std::string> columns, Limits l
 // Chunks so small that a few rows need many chunks and threads.
 Limits small_chunks() {
   Limits limits;
-  limits.keys_a_chunk = 16;
+  limits.keys_per_chunk = 16;
   return limits;
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("a batch ends early when its values are long") {
   const auto database = temporary_database();
   add_claims(database, 3000);
   Limits limits;
-  limits.bytes_a_batch = 1;
+  limits.bytes_per_batch = 1;
   Consumer consumer(claims(claims_of(database), {"id"}, limits));
   CHECK(consumer.next() == 1024);
   CHECK(consumer.next() == 1024);
@@ -312,7 +312,7 @@ TEST_CASE("a stream without a snapshot may be idle") {
   const auto database = temporary_database();
   add_claims(database, 3000);
   Limits limits;
-  limits.bytes_a_batch = 1;
+  limits.bytes_per_batch = 1;
   limits.max_idle_time = std::chrono::milliseconds(0);
   CHECK(Consumer(claims(claims_of(database), {"id"}, limits)).all().size() == 3000);
 }

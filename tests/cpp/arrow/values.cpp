@@ -155,7 +155,7 @@ TEST_CASE("recurring addresses keep their text") {
       expected.push_back("{[" + address.value + ", " + address.value + "]}");
     }
   });
-  const Limits small_chunks{.keys_a_chunk = 700};
+  const Limits small_chunks{.keys_per_chunk = 700};
   CHECK(rows_of(make_table("claims", {{"addresses"}}, provider, claims_of(database))) == expected);
   CHECK(rows_of(make_table("claims", {{"addresses"}}, provider, claims_of(database),
                            small_chunks)) == expected);
@@ -338,7 +338,7 @@ TEST_CASE("nulls and booleans keep their positions over many rows") {
     }
   });
   Limits limits;
-  limits.keys_a_chunk = 10;
+  limits.keys_per_chunk = 10;
   CHECK(rows_of(make_table("claims", {{"submitted_at", "error_message"}}, provider,
                            claims_of(database), limits)) == expected);
 }

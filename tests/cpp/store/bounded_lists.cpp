@@ -7,7 +7,7 @@
 namespace comptroller::store {
 namespace {
 
-constexpr std::int64_t steps_a_value = 100;
+constexpr std::int64_t steps_per_value = 100;
 constexpr const char* page_size = "10";
 
 using Values = std::vector<std::string>;
@@ -154,7 +154,7 @@ TEST_CASE("lists: the tests have every filter") {
       const bool is_tested = filters().at(list).contains(name);
       CHECK((is_tested || no_filters.contains(name) || unindexed_filters(list).contains(name)));
       // A filter that declares that its index serves a page must be bounded.
-      if (ranges_a_value<typename F::Filter>.value_or(0) > 0) CHECK(is_tested);
+      if (ranges_per_value<typename F::Filter>.value_or(0) > 0) CHECK(is_tested);
     });
   });
 }
@@ -384,7 +384,7 @@ TEST_CASE("lists: the cost of a page grows slowly with the number of a filter's 
       check_plans(recorder, ran);
       return steps_of(ran);
     };
-    CHECK(steps(100) <= steps(1) + 100 * steps_a_value);
+    CHECK(steps(100) <= steps(1) + 100 * steps_per_value);
   }
 }
 
