@@ -12,7 +12,7 @@ import comptroller
 from comptroller import _core
 
 HERE = Path(__file__).parent
-MIGRATION = HERE.parent / "cpp/db/migrations/0001_initial.sql"
+MIGRATION = HERE.parent / "cpp/db/sqlite/migrations/0001_initial.sql"
 SEED = 1
 
 COLUMNS = (

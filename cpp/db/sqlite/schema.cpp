@@ -4,9 +4,9 @@
 #include <optional>
 #include <system_error>
 
-#include "db/migrations.hpp"
 #include "db/sqlite/database.hpp"
 #include "db/sqlite/file_header.hpp"
+#include "db/sqlite/migrations.hpp"
 #include "db/sqlite/value_types.hpp"
 #include "model/error.hpp"
 

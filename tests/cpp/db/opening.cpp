@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "db/folder.hpp"
-#include "db/migrations.hpp"
 #include "db/sqlite/database.hpp"
+#include "db/sqlite/migrations.hpp"
 #include "db/sqlite/readers.hpp"
 #include "model/error.hpp"
 
@@ -54,7 +54,7 @@ TEST_CASE("a missing file is created, marked and migrated to the newest schema")
   const auto database = sqlite::open(folder / "new.db", to_write);
   CHECK(database->is_writable());
   CHECK(number(*database, "PRAGMA application_id") == sqlite::application_id);
-  CHECK(number(*database, "PRAGMA user_version") == migrations().back().version);
+  CHECK(number(*database, "PRAGMA user_version") == sqlite::migrations().back().version);
   CHECK(number(*database, "SELECT count(*) FROM customers") == 0);
 }
 
@@ -199,7 +199,7 @@ TEST_CASE("an older schema is migrated when opened for writing, refused when rea
           "PRAGMA application_id = " + std::to_string(sqlite::application_id) + "; VACUUM");
   CHECK(refusal(folder / "old.db", to_read).find("older schema") != std::string::npos);
   CHECK(number(*sqlite::open(folder / "old.db", to_write), "PRAGMA user_version") ==
-        migrations().back().version);
+        sqlite::migrations().back().version);
   CHECK(refusal(folder / "old.db", to_read).empty());
 }
 

@@ -1,11 +1,11 @@
-// The migrations from an empty database to the current schema: cpp/db/migrations/NNNN_name.sql,
-// embedded in the binary.
+// The migrations from an empty database to the current schema: the files NNNN_name.sql of the
+// folder migrations, embedded in the binary.
 #pragma once
 
 #include <span>
 #include <string_view>
 
-namespace comptroller::db {
+namespace comptroller::db::sqlite {
 
 struct Migration {
   int version;            // 1, 2, 3, ... without a gap
@@ -16,4 +16,4 @@ struct Migration {
 // Returns all migrations in order of version, at least one; valid for the lifetime of the process.
 std::span<const Migration> migrations();
 
-}  // namespace comptroller::db
+}  // namespace comptroller::db::sqlite
