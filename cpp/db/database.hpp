@@ -320,7 +320,7 @@ class Database {
 
   // Begins a bulk write on a private copy, so that other writes continue while it begins to fill
   // the table. Lends a connection to the copy, in a transaction, for this thread; null if the
-  // driver cannot. This thread must not write before it returns the connection, except by
+  // driver cannot. Until it returns the connection, this thread may write only through
   // write_bulk.
   virtual Lease prepare(const Filling& filling) = 0;
 

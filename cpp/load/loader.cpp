@@ -28,7 +28,7 @@ constexpr std::size_t lines_at_once = 500;
 // Lines in memory: about 8 MiB of the input, or less if the lines are short.
 constexpr std::size_t max_batches_first = 32;
 constexpr std::size_t max_lines_first = 20'000;
-// A filling ends if its deferred lines have more bytes.
+// The maximum bytes of deferred lines of a filling.
 constexpr std::size_t max_deferred_bytes = std::size_t{32} << 20U;
 // The assumed size of a stream, as a multiple of its first lines.
 constexpr std::uint64_t stream_to_first_lines = 8;
@@ -156,7 +156,7 @@ class Loader {
 
   bool may_fill() const { return needs_no_index && !is_in_parts(); }
 
-  // Takes the lines of a new table without the writer, if the driver can.
+  // Prepares the rows of an empty table without the write lock, if the driver can.
   void prepare() {
     if (!may_prepare_ || !may_fill()) return;
     const std::uint64_t assumed = input_.bytes_read() * stream_to_first_lines;

@@ -43,7 +43,7 @@ struct LoadOptions {
   bool keep_going = false;                 // commits the valid lines of a file with rejected lines
   bool dry_run = false;                    // commits nothing; the result is that of a load
   // Called with the bytes and rows done so far, which are fewer if the load begins again. An
-  // exception ends the load. Without keep_going, half of a line's bytes are done when it is read.
+  // exception ends the load. Without keep_going, reading a line counts as half of its bytes.
   std::function<void(std::uint64_t bytes, std::uint64_t rows)> progress = {};
   // Called as often as progress, and before each commit. An exception ends the load.
   std::function<void()> check_interrupt = {};

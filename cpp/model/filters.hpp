@@ -89,7 +89,8 @@ struct Compares : Narrows {
   using Filter = Compares;
 };
 
-// A condition on the next column of every index of the list, added by the repository.
+// The column follows in every index of the list, so the filter costs nothing; added by the
+// repository.
 struct Continues : Narrows {
   using Filter = Continues;
   static constexpr std::size_t ranges = 1;

@@ -177,7 +177,7 @@ struct Endpoints {
   std::string_view envelope = {};     // see Operation::envelope
 };
 
-// An operation of a resource, as far as neither its resource nor its handler implies it.
+// The parts of an operation that neither its resource nor its handler determines.
 struct Row {
   std::string_view name;  // without that of the resource
   std::string_view summary;

@@ -6,8 +6,8 @@
 namespace comptroller::store {
 
 // An analysis reads the rows of a list. A reload reads rows from which a load makes an equal store.
-// It omits the balances of addresses, which are a kind of their own, and implied identities, which
-// the load of their controls creates again.
+// It omits the balances of addresses, which are exported as their own kind, and implied identities,
+// which the load of their controls creates again.
 enum class Purpose : std::uint8_t { analysis, reload };
 
 struct ListUse {

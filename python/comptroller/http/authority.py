@@ -161,7 +161,7 @@ def external_authority(
 
 
 class _Local:
-    """The trust in the keys and clients of the files beside the store."""
+    """Trusts the keys and clients stored beside the store."""
 
     def __init__(
         self, keys: Watched[Keys], clients: Watched[Clients], clock: Callable[[], float]
