@@ -88,13 +88,12 @@ class Request:
 
     def split_target(self) -> tuple[bytes, bytes]:
         """Returns the path and the query. Raises ValueError if the target is not a URL."""
-        target = self.target
-        if target.startswith(b"/") and b"#" not in target and target.isascii():
-            path, _, query = target.partition(b"?")
-            return path, query
-        if not target.isascii():
+        if not self.target.isascii():
             raise ValueError("the target is not ASCII")
-        url = httptools.parse_url(target)
+        if self.target.startswith(b"/") and b"#" not in self.target:
+            path, _, query = self.target.partition(b"?")
+            return path, query
+        url = httptools.parse_url(self.target)
         return url.path or b"/", url.query or b""
 
 
@@ -168,12 +167,14 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Receives data; requests are answered one at a time, so that only bytes wait."""
         if self.out.is_closing:
-            self.out.discard(data)
-        elif self._buffered or self._is_busy():
-            self._buffered += data
-            self.update_reading()
-        else:
-            self._receive(data)
+            return self.out.discard(data)
+        if not self._buffered and not self._is_busy():
+            end = data.find(_HEAD_END) + len(_HEAD_END)
+            if end in (len(data), len(_HEAD_END) - 1):  # at most one request head, and no more
+                self._parse(data)
+                return None
+        self._buffered += data
+        return self._receive_buffered()
 
     def eof_received(self) -> bool:
         """Keeps a connection open until its complete requests are answered; not over TLS."""
@@ -188,15 +189,6 @@ class Connection(asyncio.Protocol):
         if self._drained is not None or self._waiting:
             return True
         return self._active is not None and self._active.is_complete
-
-    def _receive(self, data: bytes) -> None:
-        """Parses data up to the end of the next request head, and the rest later or in turn."""
-        end = data.find(_HEAD_END) + len(_HEAD_END)
-        if end in (len(data), len(_HEAD_END) - 1):
-            self._parse(data)
-        else:
-            self._buffered += data
-            self._receive_buffered()
 
     def _receive_buffered(self) -> None:
         """Parses the buffered data until a complete request must be answered."""
@@ -277,7 +269,8 @@ class Connection(asyncio.Protocol):
             return self._reject(501)
         request.method = self._parser.get_method()
         request.keep_alive = request.version != "1.0" and self._parser.should_keep_alive()
-        request.split_target()
+        if not (request.target.startswith(b"/") and request.target.isascii()):
+            request.split_target()
         if request.has_body and not self.server.waits_for_body(request):
             self._begin(request)
         return None

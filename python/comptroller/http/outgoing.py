@@ -76,10 +76,12 @@ class Outgoing:
 
     def write_now(self, data: bytes) -> None:
         """Sends data without waiting for the end of the loop iteration."""
-        self.flush()
+        if self._gathered:
+            self.flush()
         self._transport.write(data)
         self._sent_bytes += len(data)
-        self._expect_reader()
+        if self._transport.get_write_buffer_size():
+            self._expect_reader()
 
     def is_drained(self) -> bool:
         """Whether all written data was passed to the system."""

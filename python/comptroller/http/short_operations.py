@@ -102,15 +102,17 @@ class ShortOperations:
         return client != b"" and rate.wait_s(msgspec.json.decode(client)) == 0
 
     def _read(self, connection: Connection, request: Request) -> bool:
-        keeps_alive = connection.keeps_alive(request)
-        answer = self._core.read(self._store, request.target, request.headers, keeps_alive)
+        answer = self._core.read(self._store, request.target, request.headers, request.keep_alive)
         # uvloop also passes decrypted data on when it runs callbacks. Only right after it polled,
         # the requests that follow had begun to arrive before this one.
         if connection.is_secure:
             self._core.end_reads()
-        if answer is None:
+        if isinstance(answer, bytes):
+            connection.respond(answer)
+        elif answer is None:
             return False
-        _respond(connection, request, answer)
+        else:
+            _respond(connection, request, answer)
         return True
 
     def _submit(self, connection: Connection, request: Request) -> bool:
