@@ -120,3 +120,49 @@ def test_a_number_in_place_of_a_time_is_explained(operator: Service) -> None:
 def test_a_file_of_another_program_is_loaded(operator: Service, name: str) -> None:
     result = accounted(operator.load("claims", MADE_BY_OTHERS / name))
     assert result.inserted == result.read > 0
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "xlsx"])
+def test_a_decimal_comma_concerns_only_text(operator: Service, tmp_path: Path, suffix: str) -> None:
+    import polars as pl
+
+    amounts = ["12.345", "1.5", "100.125"]
+    rows = [{**dict(zip(HEADER, ROWS[0], strict=True)), "id": each} for each in amounts]
+    frame = pl.DataFrame(rows).with_columns(amount=pl.Series(map(float, amounts)))
+    path = tmp_path / f"floats.{suffix}"
+    frame.write_parquet(path) if suffix == "parquet" else frame.write_excel(path)
+    result = operator.load("claims", path, decimal=",", floats="shortest")
+    assert (result.inserted, result.floats) == (3, 3)
+    assert {each.id: str(each.amount) for each in operator.claims.iter()} == dict(
+        zip(amounts, amounts, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (csv([HEADER, *ROWS]).replace("\n", "\r"), "its lines end with CR"),
+        (csv([[*HEADER, "amount"], *([*row, "3"] for row in ROWS)]), "'amount' more than once"),
+    ],
+    ids=["CR", "a column twice"],
+)
+def test_a_table_that_would_lose_values_is_refused(
+    operator: Service, tmp_path: Path, content: str, expected: str
+) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_bytes(content.encode())
+    with pytest.raises(InvalidRequest, match=expected):
+        operator.load("claims", path)
+    assert list(operator.claims.iter()) == []
+
+
+def test_floats_of_pandas_of_32_bits_have_their_shortest_decimal(operator: Service) -> None:
+    pandas = pytest.importorskip("pandas")
+
+    rows = [dict(zip(HEADER, row, strict=True)) for row in ROWS]
+    frame = pandas.DataFrame(rows).assign(amount=[1.1, 2.7]).astype({"amount": "float32"})
+    operator.load("claims", frame, floats="shortest")
+    assert sorted(str(each.amount) for each in operator.claims.iter()) == ["1.1", "2.7"]
+    frame.columns = [*HEADER[:-1], "amount"]
+    with pytest.raises(InvalidRequest, match="'amount' more than once"):
+        operator.load("claims", frame)

@@ -291,3 +291,12 @@ def test_the_command(run: Run, tmp_path: Path) -> None:
     assert run("reconcile", "claims", "theirs.csv", "--on", "nothing").code == 1
     equal = lines({"id": "a"}, {"id": "b"})
     assert run("reconcile", "claims", "-", "--on", "id", "--exit-code", given=equal).code == 0
+
+
+def test_a_side_without_amounts_has_no_sum(store: comptroller.Service) -> None:
+    loaded(store, "claims", claim("a", amount="12.5"))
+    theirs = pl.DataFrame({"id": ["a"], "claim_type": ["CLAIM_ALL"]})
+    sums = store.reconcile("claims", theirs, on="id").sums.to_dicts()
+    assert [(row["here"], row["there"], row["difference"]) for row in sums] == [
+        (Decimal("12.5"), None, None)
+    ]

@@ -602,17 +602,16 @@ class _Work:
                     for status, of, units, fractions in found:
                         each = totals.setdefault((status, member, of), {})
                         each[word] = Decimal(units) + Decimal(fractions)
-            rows = [
-                {
-                    "status": status,
-                    "member": member,
-                    "asset": of,
-                    "here": each.get("here", Decimal(0)),
-                    "there": each.get("there", Decimal(0)),
-                    "difference": each.get("there", Decimal(0)) - each.get("here", Decimal(0)),
-                }
-                for (status, member, of), each in totals.items()
-            ]
+            rows: list[dict[str, object]] = []
+            for (status, member, of), each in totals.items():
+                # Without the member, a side has no sum, which is not 0.
+                here, there = (
+                    each.get(word, Decimal(0)) if self._has(word, member) else None
+                    for word in ("here", "there")
+                )
+                difference = None if here is None or there is None else there - here
+                both = {"here": here, "there": there, "difference": difference}
+                rows.append({"status": status, "member": member, "asset": of, **both})
         rows.sort(
             key=lambda row: (
                 STATUSES.index(str(row["status"])),

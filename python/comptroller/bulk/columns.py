@@ -106,7 +106,7 @@ class _Columns:
             column = self._of_floats(column, type)
         elif dtype.is_integer() and type in TEXT_TYPES:
             column = column.cast(library.String)
-        if column.dtype == library.String:
+        if column.dtype == library.String and not dtype.is_float():  # a float has a point
             column = self._of_texts(column, type)
         elif dtype in (library.Date, library.Datetime) and type == "timestamp":
             column = self._of_times(column)

@@ -284,6 +284,8 @@ def plain(value: Any) -> object:
     if hasattr(value, "dtype") and hasattr(value, "tolist"):  # of numpy
         if value.dtype.kind == "M":
             value = value.astype("datetime64[us]")
+        if value.dtype.kind == "f" and value.dtype.itemsize < 8:
+            return plain(float(str(value)))  # the shortest decimal that it has
         return plain(value.tolist())
     return value
 

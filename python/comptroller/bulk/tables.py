@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
 from comptroller.bulk.compression import Resumed
@@ -62,9 +62,32 @@ def csv_frames(path: str, name: str, separator: str) -> Iterator[polars.DataFram
     An empty cell is null; two quotes are an empty text.
     """
     library = require("polars", f"reading {name}", "analysis")
+    _require_lines(path, name)
     with refusing(library, name):
         rows = library.scan_csv(path, separator=separator, infer_schema=False, glob=False)
-        yield from rows.collect_batches()
+        for frame in rows.collect_batches():
+            _require_single(frame.columns, name)
+            yield frame
+
+
+def _require_lines(path: str, name: str) -> None:
+    """Raises InvalidRequest for a file whose lines end with CR alone, which would be one line."""
+    with Path(path).open("rb") as file:
+        head = file.read(1 << 20)
+    if b"\r" in head and b"\n" not in head:
+        raise invalid(
+            "source",
+            f"{name} cannot be read: its lines end with CR; convert them, for example with "
+            "tr '\\r' '\\n'",
+        )
+
+
+def _require_single(columns: list[str], name: str) -> None:
+    """Raises InvalidRequest for a column that appears more than once, which polars renames."""
+    for column in columns:
+        first, is_renamed, number = column.rpartition("_duplicated_")
+        if is_renamed and number.isdigit() and first in columns:
+            raise invalid("source", f"{name} has the column {first!r} more than once; rename one")
 
 
 def parquet_frames(path: str, name: str) -> Iterator[polars.DataFrame]:
@@ -111,6 +134,14 @@ def pandas_rows(frame: Any) -> Iterator[dict[str, object]]:
     names = [name for name in frame.index.names if name is not None]
     whole = frame.reset_index(level=names) if names else frame
     columns = [str(name) for name in whole.columns]
+    for name in columns:
+        if columns.count(name) > 1:
+            raise invalid("source", f"the frame has the column {name!r} more than once; rename one")
+    short = [name for name, each in whole.dtypes.items() if each in ("float16", "float32")]
+    # The shortest decimals that they have, which a float of 64 bits would not have.
+    whole = whole.assign(
+        **{name: [float(str(each)) for each in whole[name].to_numpy()] for name in short}
+    )
     for row in whole.itertuples(index=False, name=None):
         yield dict(zip(columns, row, strict=True))
 
