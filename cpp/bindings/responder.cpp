@@ -166,10 +166,12 @@ void admit(SharedResponder& responder, const std::string& token, const Principal
   responder.with([&](Responder& each) { each.admit(token, principal, client, customer, until); });
 }
 
-py::bytes client_of(SharedResponder& responder, const py::list& headers, double now_s) {
+py::bytes client_of(SharedResponder& responder, const py::bytes& method, const py::bytes& target,
+                    const py::list& headers, double now_s) {
   const auto fields = to_headers(headers);
+  const http::Request request{method, target, fields, {}, true};
   return responder.with(
-      [&](Responder& each) { return each.client_of(fields, to_timestamp(now_s)); });
+      [&](Responder& each) { return each.client_of(request, to_timestamp(now_s)); });
 }
 
 py::list counts(SharedResponder& responder) {
@@ -201,7 +203,7 @@ void bind_responder(py::module_& module) {
            .def("discard", shared(&Responder::discard), arg("ticket"))
            .def("admit", &admit, arg("token"), arg("principal"), arg("client"), arg("customer"),
                 arg("until_s"))
-           .def("client_of", &client_of, arg("headers"), arg("now_s"))
+           .def("client_of", &client_of, arg("method"), arg("target"), arg("headers"), arg("now_s"))
            .def("forget", shared(&Responder::forget))
            .def("set_date", shared(&Responder::set_date), arg("line"))
            .def("take_log",

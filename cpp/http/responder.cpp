@@ -169,8 +169,10 @@ std::shared_ptr<const Responder::Caller> Responder::find_caller(std::string_view
   return found->second;
 }
 
-std::string Responder::client_of(std::span<const Header> headers, Timestamp now) const {
-  const auto fields = read_fields(headers);
+std::string Responder::client_of(const Request& request, Timestamp now) const {
+  service::Call call;
+  if (!find_route(request, call)) return {};
+  const auto fields = read_fields(request.headers);
   const auto caller = fields ? find_caller(fields->authorization, now) : nullptr;
   return caller ? caller->client : std::string();
 }

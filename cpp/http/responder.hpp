@@ -93,8 +93,8 @@ class Responder {
   // `customer` are JSON for the log.
   void admit(std::string_view token, Principal principal, std::string client, std::string customer,
              Timestamp until);
-  // Returns the client of an admitted token, as JSON; empty if there is none.
-  std::string client_of(std::span<const Header> headers, Timestamp now) const;
+  // Returns the client of an admitted token, as JSON; empty if there is none, or no route.
+  std::string client_of(const Request& request, Timestamp now) const;
   // Forgets all tokens.
   void forget() { callers_.clear(); }
 

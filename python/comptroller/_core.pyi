@@ -210,8 +210,8 @@ class Responder:
     def admit(
         self, token: bytes, principal: Principal, client: bytes, customer: bytes, until_s: float
     ) -> None: ...
-    def client_of(self, headers: _Headers, now_s: float) -> bytes:
-        """Returns the client of an admitted token, as JSON; empty if there is none."""
+    def client_of(self, method: bytes, target: bytes, headers: _Headers, now_s: float) -> bytes:
+        """Returns the client of an admitted token, as JSON; empty if there is none, or no route."""
 
     def forget(self) -> None: ...
     def set_date(self, line: bytes) -> None: ...

@@ -50,11 +50,12 @@ def test_an_expired_or_forgotten_token_is_unknown(
 ) -> None:
     store = _core.Store(str(store_path))
     assert read(responder, store, IDENTITIES) is not None
-    assert responder.client_of(TOKEN, 1e9) == b'"c"'
+    assert responder.client_of(b"GET", IDENTITIES, TOKEN, 1e9) == b'"c"'
     assert sum(sum(each) for each, _ in responder.counts()) == 1
+    assert responder.client_of(b"GET", b"/healthz", TOKEN, 1e9) == b""
     responder.admit(b"t", OPERATOR, b'"c"', b"null", 1.0)
     assert read(responder, store, IDENTITIES) is None
-    assert responder.client_of(TOKEN, 1e9) == b""
+    assert responder.client_of(b"GET", IDENTITIES, TOKEN, 1e9) == b""
     responder.admit(b"t", OPERATOR, b'"c"', b"null", MUCH_LATER)
     responder.forget()
     assert read(responder, store, IDENTITIES) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import threading
 import time
@@ -329,3 +330,67 @@ def test_an_address_in_use_is_named() -> None:
         port = bound.getsockname()[1]
         with pytest.raises(comptroller.Unusable, match=f"cannot listen on .* port {port}"):
             server.listen("127.0.0.1", port)
+
+
+UPGRADING_HEADERS = (
+    b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"
+)
+
+
+def test_an_upgrade_is_ignored_and_its_body_read(impatient_server: Running) -> None:
+    body = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    for framed in (
+        b"Content-Length: %d\r\n\r\n%b" % (len(body), body),
+        b"Transfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(body), body),
+    ):
+        head = b"POST /v2/identity/controls HTTP/1.1\r\nHost: x\r\n" + UPGRADING_HEADERS
+        received = impatient_server.answer(head + framed + LAST)
+        assert [int(each) for each in re.findall(rb"HTTP/1\.1 (\d{3}) ", received)] == [415, 200]
+
+
+def test_a_load_with_an_upgrade_is_read(impatient_server: Running) -> None:
+    body = b'{"bad":1}\n'
+    received = impatient_server.answer(
+        b"POST /operator/load/claims HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\n"
+        + UPGRADING_HEADERS
+        + b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
+        + LAST
+    )
+    assert b'"read":1' in received
+
+
+@pytest.mark.parametrize("at", range(1, 6))
+def test_a_request_after_an_upgrade_in_pieces_is_answered(
+    impatient_server: Running, at: int
+) -> None:
+    head = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
+    received = impatient_server.answer(head[:-at], head[-at:] + LAST[:-at], LAST[-at:])
+    assert received.count(b"HTTP/1.1 200 OK") == 2
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (b"GET /healthz#part HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        (b"GET /healthz?a#part HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        (b"GET /healthz HTTP/2.0\r\nHost: a\r\n\r\n", 505),
+        (b"CONNECT /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}", 400),
+    ],
+)
+def test_what_http_1_1_does_not_permit_is_refused(
+    impatient_server: Running, sent: bytes, expected: int
+) -> None:
+    received = impatient_server.answer(sent)
+    assert status(received) == expected
+    assert received.count(b"HTTP/1.1 ") == 1
+    assert b"\r\ndate: " in received
+
+
+def test_a_refusal_after_a_head_request_has_its_body(impatient_server: Running) -> None:
+    head = b"HEAD /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+    assert impatient_server.answer(head + b"FOO / HTTP/1.1\r\n\r\n").endswith(b"}")
+
+
+def test_white_space_after_a_value_is_not_part_of_it(impatient_server: Running) -> None:
+    head = b"POST /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close \t\r\nContent-Length: 2 \t\r\n"
+    assert status(impatient_server.answer(head + b"\r\n{}")) == 404

@@ -489,3 +489,11 @@ def test_answered_writes_are_stored_after_a_signal(
         stored = {identity.id for identity in service.identities.iter()}
         assert service.check()["ok"]
     assert set(answered) <= stored
+
+
+def test_a_read_with_a_body_is_refused_equally(both: tuple[Opened, Opened]) -> None:
+    first, second = (
+        _OWN.sub(b"", opened().ask("GET", CLAIMS + "?limit=1", b"{", "Accept: */*"))
+        for opened in both
+    )
+    assert first == second

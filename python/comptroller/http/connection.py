@@ -44,6 +44,7 @@ _DETAILS = {
     431: _LONG,
     501: "Transfer-Encoding must be chunked; send other codings not at all",
     503: STOPPING,
+    505: "send HTTP/1.1",
 }
 _REASONS = {
     **{each.value: each.phrase for each in HTTPStatus},
@@ -54,6 +55,8 @@ _REASONS = {
 _STATUS_LINES = {
     status: f"HTTP/1.1 {status} {reason}\r\n".encode() for status, reason in _REASONS.items()
 }
+# Headers, and options of Connection, that ask for another protocol.
+_UPGRADING = frozenset({b"upgrade", b"http2-settings"})
 # Headers of a request with a body, or that expects an answer before it.
 _OF_BODY = frozenset({b"content-length", b"transfer-encoding", b"expect"})
 _log = logging.getLogger(__name__)
@@ -88,9 +91,9 @@ class Request:
 
     def split_target(self) -> tuple[bytes, bytes]:
         """Returns the path and the query. Raises ValueError if the target is not a URL."""
-        if not self.target.isascii():
-            raise ValueError("the target is not ASCII")
-        if self.target.startswith(b"/") and b"#" not in self.target:
+        if not self.target.isascii() or b"#" in self.target:
+            raise ValueError("the target is not a URL without a fragment")
+        if self.target.startswith(b"/"):
             path, _, query = self.target.partition(b"?")
             return path, query
         url = httptools.parse_url(self.target)
@@ -122,6 +125,7 @@ class Connection(asyncio.Protocol):
         self._idle_until = inf
         self._is_parsing = False
         self._is_in_head = True
+        self._is_upgrade = False  # the head is parsed again without it
         self._is_reading_paused = False
         self._drained: asyncio.Future[None] | None = None  # while the client has to read
         self._is_stopping = False
@@ -171,8 +175,9 @@ class Connection(asyncio.Protocol):
         if not self._buffered and not self._is_busy():
             end = data.find(_HEAD_END) + len(_HEAD_END)
             if end in (len(data), len(_HEAD_END) - 1):  # at most one request head, and no more
-                self._parse(data)
-                return None
+                data = data[self._parse(data) :]
+                if not data:
+                    return None
         self._buffered += data
         return self._receive_buffered()
 
@@ -213,8 +218,9 @@ class Connection(asyncio.Protocol):
         self._is_parsing = True
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:  # which is ignored (RFC 9110 section 7.8)
+        except httptools.HttpParserUpgrade as upgrade:
             parsed = upgrade.args[0] or parsed
+            self._ignore_upgrade()
         except httptools.HttpParserError as error:
             self._reject(400, _malformed(error))
         finally:
@@ -224,6 +230,30 @@ class Connection(asyncio.Protocol):
         elif self._deadline == inf and self._active is None and self._idle_until == inf:
             self._expect()  # after empty lines, which do not start a request
         return parsed
+
+    def _ignore_upgrade(self) -> None:
+        """Parses the head again without its upgrade (RFC 9110 section 7.8).
+
+        llhttp takes what follows the head of an upgrade as another protocol, not as its body.
+        """
+        request = self._request
+        if request is None or self.out.is_closing:
+            return
+        kept = []
+        for name, value in request.headers:
+            options = [each.strip() for each in value.split(b",")]
+            if name == b"connection":
+                value = b", ".join(each for each in options if each.lower() not in _UPGRADING)
+            if name not in _UPGRADING and (value or name != b"connection"):
+                kept.append((name, value))
+        line = b"%b %b HTTP/%b\r\n" % (request.method, request.target, request.version.encode())
+        self._is_upgrade = False
+        self._is_in_head = True
+        self._parser = httptools.HttpRequestParser(self)
+        try:
+            self._parser.feed_data(line + lines_of(kept) + b"\r\n")
+        except httptools.HttpParserError as error:
+            self._reject(400, _malformed(error))
 
     def on_message_begin(self) -> None:
         """Starts the deadline of a request, unless it started with the connection."""
@@ -245,7 +275,7 @@ class Connection(asyncio.Protocol):
         if request is None or not self._is_in_head or len(request.headers) > MAX_HEADERS:
             return
         name = name.lower()
-        request.headers.append((name, value))
+        request.headers.append((name, value.strip(b" \t")))
         if name == b"host":
             request.hosts += 1
         elif name in _OF_BODY:
@@ -263,14 +293,20 @@ class Connection(asyncio.Protocol):
         request.version = self._parser.get_http_version()
         if len(headers) > MAX_HEADERS or len(request.target) + self._field_bytes > LARGEST_HEAD:
             return self._reject_head()
+        if request.version not in ("1.0", "1.1"):
+            return self._reject(505)
         if request.hosts != 1 and (request.hosts > 1 or request.version != "1.0"):
             return self._reject(400)
         if request.has_body and not _is_coding_known(headers):
             return self._reject(501)
         request.method = self._parser.get_method()
+        if request.method == b"CONNECT":
+            return self._reject(400, "this is not a proxy; CONNECT is not accepted")
+        if self._parser.should_upgrade():
+            self._is_upgrade = True
+            return None
         request.keep_alive = request.version != "1.0" and self._parser.should_keep_alive()
-        if not (request.target.startswith(b"/") and request.target.isascii()):
-            request.split_target()
+        request.split_target()
         if request.has_body and not self.server.waits_for_body(request):
             self._begin(request)
         return None
@@ -289,6 +325,8 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         """Passes the request on, unless that was done when its head was complete."""
+        if self._is_upgrade:
+            return
         self._expect_nothing()
         self._is_in_head = True
         self._bytes_beside_body = 0
@@ -366,6 +404,7 @@ class Connection(asyncio.Protocol):
         if request is None or self.out.is_closing:
             return None
         if not request.keep_alive or self._is_stopping:
+            self.out.is_receiving |= len(self._buffered) > 0  # what is not read would reset it
             return self.out.close()
         if self._request is None:
             self._idle_until = self._loop.time() + IDLE_S
@@ -392,6 +431,11 @@ class Connection(asyncio.Protocol):
             self.out.end()
         elif self._active is None:
             self.out.close()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing is left to send; the client may still have to confirm the end."""
+        return self.out.is_closing and not self.out.is_lingering and self.out.is_drained()
 
     def give_up(self) -> None:
         """Rejects a pending request, because the server stops."""
@@ -431,7 +475,8 @@ class Connection(asyncio.Protocol):
             self._active is self._request and self._call is not None and not self._call.has_started
         )
         if is_free:
-            is_head = self._request is not None and self._parser.get_method() == b"HEAD"
+            is_parsed = self._request is not None and self._request.target != b""
+            is_head = is_parsed and self._parser.get_method() == b"HEAD"
             self.out.write(self._refusal(status, detail, is_head=is_head))
         if status in (408, 503):
             self.out.end()
@@ -446,7 +491,8 @@ class Connection(asyncio.Protocol):
             f"content-type: {problems.CONTENT_TYPE.decode()}\r\ncontent-length: {len(body)}\r\n"
             f"x-request-id: {request_id}\r\nconnection: close\r\n\r\n"
         )
-        return _STATUS_LINES[status] + fields.encode() + (b"" if is_head else body)
+        head = _STATUS_LINES[status] + self.server.date + fields.encode()
+        return head + (b"" if is_head else body)
 
 
 def _is_coding_known(headers: Iterable[tuple[bytes, bytes]]) -> bool:

@@ -133,10 +133,13 @@ class Server:
         for connection in list(self.connections):
             connection.stop()
 
+    def _is_open(self) -> bool:
+        return bool(self._tasks) or not all(each.has_ended for each in self.connections)
+
     async def wait(self) -> None:
         """Waits until all requests are answered, or END_WITHIN_S has passed; ends all others."""
         ends = self.loop.time() + END_WITHIN_S
-        while (self.connections or self._tasks) and self.loop.time() < ends:
+        while self._is_open() and self.loop.time() < ends:
             if self._is_ended.is_set():
                 break
             await asyncio.sleep(0.02)

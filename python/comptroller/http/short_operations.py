@@ -97,11 +97,14 @@ class ShortOperations:
         return None
 
     def _is_within(self, rate: Rate, request: Request) -> bool:
-        """Counts a request of a known client."""
-        client = self._core.client_of(request.headers, self._bearer.verifier.clock())
+        """Counts a request of a known client, at a route of an operation."""
+        parts = (request.method, request.target, request.headers)
+        client = self._core.client_of(*parts, self._bearer.verifier.clock())
         return client != b"" and rate.wait_s(msgspec.json.decode(client)) == 0
 
     def _read(self, connection: Connection, request: Request) -> bool:
+        if request.body:
+            return False
         answer = self._core.read(self._store, request.target, request.headers, request.keep_alive)
         # uvloop also passes decrypted data on when it runs callbacks. Only right after it polled,
         # the requests that follow had begun to arrive before this one.
