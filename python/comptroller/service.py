@@ -26,7 +26,7 @@ from comptroller.bulk.loading import (
 )
 from comptroller.bulk.mapping import Options, read_mapping
 from comptroller.bulk.parquet import write_dataset, write_parquet
-from comptroller.bulk.rejections import Rejects
+from comptroller.bulk.rejections import Rejects, rejects_path
 from comptroller.display.html import html
 from comptroller.display.progress import Progress, busy, observer
 from comptroller.errors import imported, invalid, require
@@ -181,7 +181,7 @@ class Service(Resources):
                 ExitStack() as closing,
             ):
                 if rejects is not None:
-                    collected = Rejects(arguments.path("rejects", rejects))
+                    collected = Rejects(rejects_path(rejects, source, mapping))
                     closing.callback(collected.close)
                     given = given._replace(rejects=collected)
                 options = LoadOptions(

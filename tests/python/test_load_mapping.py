@@ -261,3 +261,22 @@ def test_saved_answers_of_get_controls_need_their_identity(operator: Service) ->
     assert 'constants={"identity_id": ...}' in result.rejections[2].message
     result = operator.load("controls", io.BytesIO(answer), constants={"identity_id": "alice"})
     assert accounted(result).inserted == 3
+
+
+def test_every_spelling_of_a_uuid_is_the_same_id(operator: Service) -> None:
+    plain = GROUP.replace("-", "")
+    rows = [
+        {**short_line("claims"), "id": each, "payout_group_id": each}
+        for each in (GROUP, plain, "{" + GROUP.upper() + "}")
+    ]
+    operator.load("claims", pl.DataFrame(rows), ids="uuid5")
+    assert {each.payout_group_id for each in operator.claims.iter()} == {GROUP}
+
+
+def test_the_end_of_a_control_is_a_time_like_any_other(operator: Service) -> None:
+    row = {**short_line("controls"), "created_at": "01.02.2026 12:00"}
+    row |= {"deleted_at": "02.02.2026 12:00", "deletion_reason": "done"}
+    result = operator.load("controls", pl.DataFrame([row]), tz="UTC")
+    assert result.inserted == 1, result.rejections
+    (control,) = operator.controls.iter(include_deleted=True)
+    assert control.deleted_at == datetime(2026, 2, 2, 12, tzinfo=UTC)

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import comptroller
 import pytest
 from command_line import Run
 from comptroller import LoadResult, Rejection, Service
@@ -175,3 +176,26 @@ def test_the_command_line_writes_rejects(run: Run, tmp_path: Path) -> None:
     assert len(read_csv(tmp_path / "r.csv")) == 3
     ended = run("load", "claims", str(tmp_path / "x.csv"), "--json")
     assert [each["lines"] for each in json.loads(ended.out)["rejection_groups"]] == [2, 1]
+
+
+def test_rejects_replace_no_file_of_the_load_and_no_store(
+    operator: comptroller.Service, tmp_path: Path
+) -> None:
+    source = tmp_path / "claims.csv"
+    source.write_text("id\na\n")
+    mapping = tmp_path / "map.toml"
+    mapping.write_text('decimal = ","\n')
+    other = tmp_path / "other.db"
+    comptroller.open(other).close()
+    kept = {path: path.read_bytes() for path in (source, mapping, other)}
+    for path in (*kept, tmp_path / "nowhere" / "rejects.csv"):
+        with pytest.raises(comptroller.InvalidRequest, match="rejects"):
+            operator.load("claims", source, mapping=mapping, rejects=path, keep_going=True)
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
+def test_a_column_name_is_no_formula(operator: comptroller.Service, tmp_path: Path) -> None:
+    source, rejects = tmp_path / "claims.csv", tmp_path / "rejects.csv"
+    source.write_text("id,=cmd|calc!A0\na,1\n")
+    operator.load("claims", source, rejects=rejects)
+    assert rejects.read_text().startswith("id,'=cmd|calc!A0,")

@@ -123,7 +123,9 @@ class RowMapping:
     """
 
     def __init__(self, kind: str, mapping: ColumnMapping, *, unescapes: bool = False) -> None:
-        self.types: dict[str, str] = {name: each["type"] for name, each in members(kind).items()}
+        self.types: dict[str, str] = {
+            name: each["type"].removesuffix("?") for name, each in members(kind).items()
+        }
         for option, names in (
             ("rename", mapping.rename.values()),
             ("constants", mapping.constants),
@@ -299,7 +301,7 @@ def _with_point(name: str, text: str) -> str:
 def as_uuid(text: str) -> str:
     """Returns an id as a UUID, see ID_NAMESPACE."""
     try:
-        return str(UUID(text)) if len(text) == 36 else str(uuid5(ID_NAMESPACE, text))
+        return str(UUID(text))  # also without hyphens, and in braces
     except ValueError:
         return str(uuid5(ID_NAMESPACE, text))
 

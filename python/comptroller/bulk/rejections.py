@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 import msgspec
 
-from comptroller.bulk.files import whole_file
+from comptroller import arguments
+from comptroller.bulk.files import refuse_store, whole_file
 from comptroller.bulk.streams import ArrowRows
 from comptroller.display.html import SHOWN_ROWS, TableColumn, html
-from comptroller.errors import require, shorten
+from comptroller.errors import invalid, require, shorten
 
 if TYPE_CHECKING:
     import polars
@@ -196,7 +199,7 @@ class Rejects:
         for rejection, text in self._taken(listed):
             columns |= dict.fromkeys(_members(text, explain(rejection)[1]))
         writer = csv.writer(out)
-        writer.writerow([*columns, *(f"rejected_{name}" for name in _REJECTED)])
+        writer.writerow([*map(_cell, columns), *(f"rejected_{name}" for name in _REJECTED)])
         for rejection, text in self._taken(listed):
             shown, row = explain(rejection)
             members = _members(text, row)
@@ -210,7 +213,9 @@ class Rejects:
         is_first = True
         for frame in frames():
             if is_first:
-                writer.writerow([*frame.columns, *(f"rejected_{name}" for name in _REJECTED)])
+                writer.writerow(
+                    [*map(_cell, frame.columns), *(f"rejected_{name}" for name in _REJECTED)]
+                )
                 is_first = False
             wanted = [place for place in range(frame.height) if row_number + place + 1 in reasons]
             for begin in range(0, len(wanted), _ROWS_AT_ONCE):
@@ -220,6 +225,24 @@ class Rejects:
                     cells = [_cell(each, is_of_table=True) for each in row]
                     writer.writerow([*cells, *_reason(reason)])
             row_number += frame.height
+
+
+def rejects_path(path: object, *sources: object) -> str:
+    """Returns the path of a file of rejects, before anything is loaded.
+
+    Raises InvalidRequest if it is a store, the file of one of `sources`, or in no folder.
+    """
+    place = arguments.path("rejects", path)
+    refuse_store("rejects", place)
+    for source in sources:
+        if (
+            isinstance(source, (str, os.PathLike))
+            and Path(source).resolve() == Path(place).resolve()
+        ):
+            raise invalid("rejects", f"{place} is read by this load; name another file")
+    if not os.access(Path(place).resolve().parent, os.W_OK):
+        raise invalid("rejects", f"{place} cannot be written; name a file in a folder that exists")
+    return place
 
 
 def _reason(rejection: Rejection) -> list[str]:

@@ -40,7 +40,7 @@ def format_of(head: bytes, name: str) -> Format:
     """
     if head.startswith(b"PAR1"):
         return "parquet"
-    if head.startswith(b"PK"):
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return "xlsx"
     suffix = PurePath(name).suffix.lower()
     promised = FORMATS.get(suffix)
