@@ -280,3 +280,33 @@ def test_the_end_of_a_control_is_a_time_like_any_other(operator: Service) -> Non
     assert result.inserted == 1, result.rejections
     (control,) = operator.controls.iter(include_deleted=True)
     assert control.deleted_at == datetime(2026, 2, 2, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "2026-03-01T01:00:00.000000+0100",
+        "2026-03-01 01:00:00+01:00",
+        "2026-03-01 01:00:00+01",
+        "2026-03-01 00:00:00Z",
+        "2026-03-01t00:00:00z",
+        " 2026-02-28 19:00:00-0500 ",
+    ],
+)
+def test_times_as_libraries_write_them_are_read(operator: Service, given: str) -> None:
+    row = {**short_line("claims"), "created_at": given}
+    content = io.StringIO()
+    pl.DataFrame([row]).write_csv(content)
+    file = io.BytesIO(content.getvalue().encode())
+    for source, options in ((file, {}), (pl.DataFrame([row]), {"tz": "UTC"})):
+        result = operator.load("claims", source, **options)
+        assert result.rejected == 0, result.rejections
+    (claim,) = operator.claims.iter()
+    assert claim.created_at == datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def test_a_sheet_without_rows_is_no_rows(operator: Service, tmp_path: Path) -> None:
+    path = tmp_path / "empty.xlsx"
+    pl.DataFrame({"id": []}, schema={"id": pl.String}).write_excel(path)
+    result = operator.load("claims", path, constants={"claim_type": "CLAIM_ALL"})
+    assert result.read == 0

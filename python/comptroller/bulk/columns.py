@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from comptroller.bulk.mapping import TEXT_TYPES, ColumnMapping, RowMapping, as_uuid
+from comptroller.bulk.mapping import RFC_3339, TEXT_TYPES, ColumnMapping, RowMapping, as_uuid
 from comptroller.errors import invalid, require, shorten
 
 if TYPE_CHECKING:
     import polars
 
-# Of mapping.GROUPED, and of texts that mapping.TIME would leave unchanged.
+# Of mapping.GROUPED, and of texts that the core reads as times.
 _GROUPED = r"^[+-]?(\d{1,3}([.\s'\x{2019}]\d{3})+|\d+)(,\d+)?$"
-_ZONED = r"^\s*\d{4}-.*([Zz]|[+-]\d\d:?\d\d)\s*$"
+_ZONED = f"^(?i:{RFC_3339.pattern})$"
 _PLAIN_FLOAT = r"^-?\d+(\.\d+)?$"
 _CLOCKS = (
     ("", ""),
@@ -53,7 +53,9 @@ class FrameMapping:
         """Returns the rows of a frame as records."""
         library = require("polars", "a mapping", "analysis")
         names = [self._mapping.rename.get(name, name) for name in frame.columns]
-        if frame.height and not self._rows.types.keys() & {*names}:
+        if not frame.height:
+            return Mapped(frame, None)
+        if not self._rows.types.keys() & {*names}:
             shown = shorten(", ".join(frame.columns))
             raise invalid(
                 "source",

@@ -30,8 +30,13 @@ GROUPED = re.compile(r"[+-]?(\d{1,3}([.\s'\u2019]\d{3})+|\d+)(,\d+)?")
 _DAY = r"(?P<a>\d{1,4})(?P<by>[-./])(?P<b>\d{1,2})(?P=by)(?P<c>\d{1,4})"
 #: A time or a day, with or without an offset.
 TIME = re.compile(
-    _DAY + r"([T\s]\s*(?P<time>\d{1,2}:\d\d(:\d\d([.,]\d{1,9})?)?))?\s*(?P<zone>Z|[+-]\d\d:?\d\d)?",
+    _DAY
+    + r"([T\s]\s*(?P<time>\d{1,2}:\d\d(:\d\d([.,]\d{1,9})?)?))?\s*(?P<zone>Z|[+-]\d\d(:?\d\d)?)?",
     re.IGNORECASE,
+)
+#: RFC 3339, which the core reads.
+RFC_3339 = re.compile(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.IGNORECASE | re.ASCII
 )
 #: The types of members whose values are any text.
 TEXT_TYPES = frozenset({"id", "uuid", "string", "word"})
@@ -226,10 +231,8 @@ class RowMapping:
 
     def _of_time(self, name: str, text: str) -> str:
         """Returns a text as RFC 3339 if it is a time; others unchanged, for the load to reject."""
-        found = TIME.fullmatch(text.strip())
+        found = None if RFC_3339.fullmatch(text) else TIME.fullmatch(text.strip())
         if found is None:
-            return text
-        if found["zone"] and found["by"] == "-" and len(found["a"]) == 4:
             return text
         year, month, day = self._day(name, text, found)
         try:
@@ -240,7 +243,7 @@ class RowMapping:
         except ValueError:
             return text
         if found["zone"]:
-            return f"{whole.isoformat()}T{clock.isoformat()}{found['zone']}"
+            return f"{whole.isoformat()}T{clock.isoformat()}{_offset(found['zone'])}"
         return self._instant(name, datetime.combine(whole, clock))
 
     def _day(self, name: str, text: str, found: re.Match[str]) -> tuple[str, str, str]:
@@ -290,6 +293,12 @@ def plain(value: Any) -> object:
             return plain(float(str(value)))  # the shortest decimal that it has
         return plain(value.tolist())
     return value
+
+
+def _offset(zone: str) -> str:
+    """Returns Z, or an offset with hours and minutes, of a zone such as +01 or +0100."""
+    digits = zone[1:].replace(":", "")
+    return f"{zone[0]}{digits[:2]}:{digits[2:] or '00'}" if digits else "Z"
 
 
 def _with_point(name: str, text: str) -> str:

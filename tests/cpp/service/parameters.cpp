@@ -69,7 +69,7 @@ TEST_CASE("invalid values are refused by name") {
                          {"limit", "4294967297"},
                          {"order", "asc"},
                          {"order", ""},
-                         {"created_at.lt", "2026-01-31"},
+                         {"created_at.lt", "2026-02-31"},
                          {"created_at.lte", "2026-02-30T00:00:00Z"},
                          {"created_at.eq", "2026-01-31 00:00:00Z"},
                          {"created_at.gte", "2026-01-31T00:00:00"},
