@@ -166,3 +166,42 @@ def test_floats_of_pandas_of_32_bits_have_their_shortest_decimal(operator: Servi
     frame.columns = [*HEADER[:-1], "amount"]
     with pytest.raises(InvalidRequest, match="'amount' more than once"):
         operator.load("claims", frame)
+
+
+def with_amounts(*amounts: object) -> bytes:
+    def fill(book: Any) -> None:
+        sheet = book.add_worksheet()
+        rows_on(sheet, 0, [HEADER])
+        for row, amount in enumerate(amounts, start=1):
+            cells = [str(row), *ROWS[0][1:4], amount, ROWS[0][5]]
+            for column, cell in enumerate(cells):
+                write = sheet.write_string if isinstance(cell, str) else sheet.write
+                write(row, column, cell)
+
+    return workbook(fill)
+
+
+@pytest.mark.parametrize(
+    ("amounts", "options", "expected"),
+    [
+        (
+            ("2.50", 0.000000000123),
+            {},
+            "'amount', row 3: 1.23e-10 is a number in a column of texts",
+        ),
+        (("7,50", 12.345), {"decimal": ","}, "'amount', row 3: 12.345 may be a number"),
+        (("1.655", "1"), {"decimal": ","}, "'amount', row 2: 1.655 may be a number"),
+    ],
+)
+def test_numbers_among_texts_of_a_sheet_are_not_changed(
+    operator: Service, amounts: tuple[object, ...], options: dict[str, Any], expected: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=expected):
+        operator.load("claims", io.BytesIO(with_amounts(*amounts)), **options)
+
+
+def test_texts_of_a_sheet_that_are_no_numbers_of_it_are_read(operator: Service) -> None:
+    content = io.BytesIO(with_amounts("1655.39", "0.000000000123", "123456789012345678"))
+    assert operator.load("claims", content).inserted == 3
+    content = io.BytesIO(with_amounts("1.655,39"))
+    assert operator.load("claims", content, decimal=",").unchanged == 1

@@ -39,7 +39,7 @@ from comptroller.bulk.streams import Rows
 from comptroller.display.html import SHOWN_ROWS, html
 from comptroller.display.progress import Progress
 from comptroller.errors import Error, InvalidRequest, Unavailable, invalid, require
-from comptroller.values import KINDS
+from comptroller.values import AMOUNTS, KINDS
 
 if TYPE_CHECKING:
     import polars
@@ -595,7 +595,11 @@ def _frames(
     if format == "parquet":
         return tables.parquet_frames(path, found.name)
     if format == "xlsx":
-        return iter((tables.sheet_frame(path, found.name, options.sheet),))
+        frame = tables.sheet_frame(path, found.name, options.sheet)
+        if options.decimal == ",":
+            amounts = [name for name in frame.columns if options.rename.get(name, name) in AMOUNTS]
+            tables.refuse_ambiguous(frame, amounts)
+        return iter((frame,))
     separator = options.separator or tables.separator_of(found.head)
     return tables.csv_frames(path, found.name, separator)
 

@@ -203,7 +203,57 @@ def _sheet(workbook: Any, sheet: str) -> Any:
     """Returns a sheet as a frame; None if it has no rows."""
     # The types of the columns follow from all rows; by default from the first thousand.
     loaded = workbook.load_sheet(sheet, schema_sample_rows=None)
-    return loaded.to_polars() if loaded.height else None
+    if not loaded.height:
+        return None
+    frame = loaded.to_polars()
+    _refuse_shortened(workbook, sheet, frame)
+    return frame
+
+
+def _refuse_shortened(workbook: Any, sheet: str, frame: polars.DataFrame) -> None:
+    """Raises InvalidRequest for a number that lost digits as the text of a mixed column.
+
+    fastexcel writes the numbers of a column that also has texts with nine decimals.
+    """
+    library = require("polars", "reading a sheet", "analysis")
+    parsed = frame.select(library.col(library.String).cast(library.Float64, strict=False))
+    mixed = [column.name for column in parsed if column.null_count() < len(column)]
+    if not mixed:
+        return
+    numbers = workbook.load_sheet(
+        sheet,
+        schema_sample_rows=None,
+        use_columns=mixed,
+        dtypes=dict.fromkeys(mixed, "float"),
+        dtype_coercion="coerce",
+    ).to_polars()
+    for name in mixed:
+        is_shortened = (numbers[name] != parsed[name]).fill_null(False)
+        if is_shortened.any():
+            row = (is_shortened.arg_max() or 0) + 2
+            raise invalid(
+                "source",
+                f"column {name!r}, row {row}: {numbers[name][row - 2]!r} is a number in a column "
+                "of texts and would lose digits; format the whole column as text or as numbers",
+            )
+
+
+def refuse_ambiguous(frame: polars.DataFrame, amounts: Iterable[str]) -> None:
+    """Raises InvalidRequest for texts of a sheet such as 12.345, with a decimal comma.
+
+    In a column of numbers and texts, such a cell may be the number, or have a mark of thousands.
+    """
+    for name in amounts:
+        if name not in frame.columns or str(frame[name].dtype) != "String":
+            continue
+        is_ambiguous = frame[name].str.contains(r"^-?\d{1,3}\.\d{3}$").fill_null(False)
+        if is_ambiguous.any():
+            row = (is_ambiguous.arg_max() or 0) + 2
+            raise invalid(
+                "source",
+                f"column {name!r}, row {row}: {frame[name][row - 2]} may be a number, or have a "
+                "mark of thousands; format the whole column as numbers, or as texts with a comma",
+            )
 
 
 def _is_table(head: bytes) -> bool:
