@@ -310,3 +310,9 @@ def test_a_sheet_without_rows_is_no_rows(operator: Service, tmp_path: Path) -> N
     pl.DataFrame({"id": []}, schema={"id": pl.String}).write_excel(path)
     result = operator.load("claims", path, constants={"claim_type": "CLAIM_ALL"})
     assert result.read == 0
+
+
+@pytest.mark.parametrize("given", ["2026-03-01Z", "2026-03-01+02:00", "01.03.2026 -05"])
+def test_a_day_with_an_offset_is_rejected(operator: Service, given: str) -> None:
+    rows = pl.DataFrame([{**short_line("claims"), "created_at": given}])
+    assert operator.load("claims", rows, tz="UTC").rejected == 1

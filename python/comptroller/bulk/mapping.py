@@ -232,7 +232,7 @@ class RowMapping:
     def _of_time(self, name: str, text: str) -> str:
         """Returns a text as RFC 3339 if it is a time; others unchanged, for the load to reject."""
         found = None if RFC_3339.fullmatch(text) else TIME.fullmatch(text.strip())
-        if found is None:
+        if found is None or (found["zone"] and found["time"] is None):
             return text
         year, month, day = self._day(name, text, found)
         try:

@@ -153,6 +153,7 @@ class Connection(asyncio.Protocol):
         self._expect_nothing()
         self.out.forget()
         self._active = None
+        self._waiting.clear()
         self.resume_writing()
         if self._call is not None:
             self._call.disconnect()
