@@ -228,14 +228,19 @@ def _refuse_shortened(workbook: Any, sheet: str, frame: polars.DataFrame) -> Non
         dtype_coercion="coerce",
     ).to_polars()
     for name in mixed:
-        is_shortened = (numbers[name] != parsed[name]).fill_null(False)
-        if is_shortened.any():
-            row = (is_shortened.arg_max() or 0) + 2
-            raise invalid(
-                "source",
-                f"column {name!r}, row {row}: {numbers[name][row - 2]!r} is a number in a column "
-                "of texts and would lose digits; format the whole column as text or as numbers",
-            )
+        _refuse_cell(
+            numbers[name],
+            (numbers[name] != parsed[name]).fill_null(False),
+            "is a number in a column of texts and would lose digits; format the whole column as "
+            "text or as numbers",
+        )
+
+
+def _refuse_cell(column: polars.Series, is_refused: polars.Series, why: str) -> None:
+    """Raises InvalidRequest for the first refused cell of a sheet; row 1 is the header."""
+    row = is_refused.arg_max()
+    if row is not None and is_refused[row]:
+        raise invalid("source", f"column {column.name!r}, row {row + 2}: {column[row]} {why}")
 
 
 def refuse_ambiguous(frame: polars.DataFrame, amounts: Iterable[str]) -> None:
@@ -246,14 +251,12 @@ def refuse_ambiguous(frame: polars.DataFrame, amounts: Iterable[str]) -> None:
     for name in amounts:
         if name not in frame.columns or str(frame[name].dtype) != "String":
             continue
-        is_ambiguous = frame[name].str.contains(r"^-?\d{1,3}\.\d{3}$").fill_null(False)
-        if is_ambiguous.any():
-            row = (is_ambiguous.arg_max() or 0) + 2
-            raise invalid(
-                "source",
-                f"column {name!r}, row {row}: {frame[name][row - 2]} may be a number, or have a "
-                "mark of thousands; format the whole column as numbers, or as texts with a comma",
-            )
+        _refuse_cell(
+            frame[name],
+            frame[name].str.contains(r"^-?\d{1,3}\.\d{3}$").fill_null(False),
+            "may be a number, or have a mark of thousands; format the whole column as numbers, or "
+            "as texts with a comma",
+        )
 
 
 def _is_table(head: bytes) -> bool:
