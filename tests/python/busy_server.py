@@ -16,7 +16,8 @@ from contextlib import suppress
 from typing import Any
 
 import comptroller
-from comptroller.http import EveryoneIsOperator, app, server, workers
+from comptroller.http import EveryoneIsOperator, app
+from comptroller.http.server import serving, workers
 
 
 def _report_busy() -> None:
@@ -57,7 +58,7 @@ def _serve(
 ) -> None:
     with comptroller.open(store) as svc:
         served = app(svc, authenticator=EveryoneIsOperator(on_loopback=False), resources={**_BUSY})
-        server.serve(served, bound, started=started, is_worker=is_worker)
+        serving.serve(served, bound, started=started, is_worker=is_worker)
 
 
 def main(store: str, role: str, descriptor: str = "") -> int:
@@ -68,11 +69,11 @@ def main(store: str, role: str, descriptor: str = "") -> int:
             _serve(store, bound, workers.report_ready, is_worker=True)
         return 0
     if role == "single":
-        with server.listen("127.0.0.1", 0) as bound:
+        with serving.listen("127.0.0.1", 0) as bound:
             port = bound.getsockname()[1]
             _serve(store, bound, lambda: print(port, flush=True), is_worker=False)
         return 0
-    sockets = workers.listen("127.0.0.1", 0, 2)
+    sockets = workers.listen_for_workers("127.0.0.1", 0, 2)
     port = sockets[0].getsockname()[1]
 
     def started() -> None:

@@ -216,7 +216,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
 @pytest.fixture
 def registry(store_path: Path) -> Any:
     """The client file of the test's store."""
-    from comptroller.http import clients
+    from comptroller.http.oauth import clients
 
     return clients.file_of(str(store_path))
 
@@ -224,7 +224,7 @@ def registry(store_path: Path) -> Any:
 @pytest.fixture
 def key_file(store_path: Path) -> Any:
     """The key file of the test's store."""
-    from comptroller.http import keys
+    from comptroller.http.oauth import keys
 
     return keys.file_of(str(store_path))
 

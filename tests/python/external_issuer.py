@@ -13,7 +13,7 @@ from typing import Any
 
 import comptroller
 from comptroller.http import app
-from comptroller.http.authority import external_authority
+from comptroller.http.oauth.authority import external_authority
 from joserfc import jwt
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 from token_server import LIST, Clock, httpx2

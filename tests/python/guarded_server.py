@@ -14,20 +14,21 @@ from pathlib import Path
 
 PROGRAM = """
 import json, sys, comptroller
-from comptroller.http import EveryoneIsOperator, app, server
-from comptroller.http.authority import local_authority
+from comptroller.http.server import serving
+from comptroller.http import EveryoneIsOperator, app
+from comptroller.http.oauth.authority import local_authority
 from comptroller.http.log import Log
-from comptroller.http.short_operations import ShortOperations
+from comptroller.http.server.short_operations import ShortOperations
 
 path, within_s, has_tokens, tls = json.loads(sys.argv[1])
-with comptroller.open(path) as svc, server.listen("127.0.0.1", 0) as bound:
+with comptroller.open(path) as svc, serving.listen("127.0.0.1", 0) as bound:
     if has_tokens:
         authority = local_authority(path, issuer="http://127.0.0.1")
         served = app(svc, authenticator=authority.authenticator, resources=authority.resources)
         operations = ShortOperations(served, authority.authenticator, Log())
     else:
         served, operations = app(svc, authenticator=EveryoneIsOperator(on_loopback=False)), None
-    server.serve(
+    serving.serve(
         served,
         bound,
         operations=operations,

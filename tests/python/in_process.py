@@ -21,7 +21,7 @@ import httpx2
 from comptroller import connect
 from comptroller._core import Principal
 from comptroller.http import app
-from comptroller.http.callers import Caller
+from comptroller.http.authentication import Caller
 from comptroller.http.problems import Refusal, problem
 
 URL = "https://service.test"

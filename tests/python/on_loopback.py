@@ -29,14 +29,16 @@ for needed in ("httptools", "joserfc", "httpx2"):
     pytest.importorskip(needed)
 
 import httpx2  # noqa: E402
-from comptroller.http import clients  # noqa: E402
+from comptroller.http.oauth import clients  # noqa: E402
 
 # Starts a server for each line on standard input (a store and options), until it ends.
 PROGRAM = """
 import os, shlex, signal, sys
 import uvloop
 from comptroller.cli import main, program, serve
-from comptroller.http import app, authority, log, server, token_endpoint
+from comptroller.http.oauth import authority, token_endpoint
+from comptroller.http.server import server
+from comptroller.http import app, log
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:

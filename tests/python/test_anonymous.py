@@ -19,8 +19,8 @@ pytest.importorskip("prometheus_client")
 pytest.importorskip("joserfc")
 
 from comptroller.http import app
-from comptroller.http.authority import local_authority
-from comptroller.http.token_endpoint import LARGEST_BODY
+from comptroller.http.oauth.authority import local_authority
+from comptroller.http.oauth.token_endpoint import LARGEST_BODY
 
 # A call takes at most 0.1 us, so these take less than a millisecond.
 MOST_CALLS = 5000

@@ -17,7 +17,7 @@ pytest.importorskip("httpx2")
 
 import httpx2
 from comptroller.http import app
-from comptroller.http.bulk import Bulk
+from comptroller.http.loads_and_exports import LoadsAndExports
 
 LINE = (
     b'{"id":"c-%d","payout_group_id":"01900000-0000-7000-8000-0000000000aa","claim_type":'
@@ -45,7 +45,7 @@ class CoreClient:
     def _impatient(self, service: comptroller.Service, patience_s: float) -> Any:
         # A pool of one thread, which a leaked export would block for all others.
         self.pool = ThreadPoolExecutor(1)
-        bulk = Bulk(service.host, self.pool, lambda *_kept: None, patience_s)
+        bulk = LoadsAndExports(service.host, self.pool, lambda *_kept: None, patience_s)
 
         def known(answer: Callable[..., Any]) -> Callable[..., Any]:
             async def answered(exchange: Any) -> None:

@@ -23,7 +23,7 @@ for needed in ("click", "rich", "httptools", "joserfc"):
     pytest.importorskip(needed)
 httpx2 = pytest.importorskip("httpx2")
 
-from comptroller.http.authority import METADATA_PATH  # noqa: E402
+from comptroller.http.oauth.authority import METADATA_PATH  # noqa: E402
 
 
 @pytest.mark.parametrize(

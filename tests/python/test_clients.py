@@ -12,9 +12,9 @@ from pathlib import Path
 import comptroller
 import pytest
 from command_line import Ended, Run
-from comptroller.http import clients, keys
-from comptroller.http.authority import JWKS_PATH
-from comptroller.http.secret_file import SecretFile
+from comptroller.http.oauth import clients, keys
+from comptroller.http.oauth.authority import JWKS_PATH
+from comptroller.http.oauth.secret_file import SecretFile
 from token_server import Known, Served
 
 pytest.importorskip("click")

@@ -23,7 +23,7 @@ import pytest
 pytest.importorskip("httptools")
 
 from comptroller.http.background import Background
-from comptroller.http.server import END_AT_LATEST_S
+from comptroller.http.server.signals import END_AT_LATEST_S
 
 #: What a busy machine adds to a limit.
 LATE_S = 8.0

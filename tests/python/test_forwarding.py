@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from comptroller import InvalidRequest
-from comptroller.http.forwarding import Forwarding
+from comptroller.http.server.forwarding import Forwarding
 
 PROXY = ("127.0.0.1", 4000)
 
@@ -21,7 +21,12 @@ PROXY = ("127.0.0.1", 4000)
         (None, ("203.0.113.5", 4000), [b"10.0.0.1"], ("203.0.113.5", 4000)),
         (None, PROXY, [b" , "], PROXY),
         (None, PROXY, [b"127.0.0.1"], ("127.0.0.1", 0)),
-        (None, PROXY, [b"unknown"], ("unknown", 0)),
+        (None, PROXY, [b"203.0.113.9:4711"], ("203.0.113.9", 0)),
+        (None, PROXY, [b"[2001:db8::7]:443"], ("2001:db8::7", 0)),
+        # Text without an address reaches no log.
+        (None, PROXY, [b"unknown"], PROXY),
+        (None, PROXY, [b"203.0.113.9, <b>"], PROXY),
+        (None, PROXY, [b"unknown, 203.0.113.9"], ("203.0.113.9", 0)),
         (None, None, [b"203.0.113.9"], None),
         ("10.0.0.0/8", ("10.1.2.3", 1), [b"203.0.113.9, 10.4.5.6"], ("203.0.113.9", 0)),
         ("10.0.0.0/8", PROXY, [b"203.0.113.9"], PROXY),

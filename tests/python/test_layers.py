@@ -157,6 +157,28 @@ def imported() -> dict[str, set[str]]:
     return {room: below - {room, ""} for room, below in found.items()}
 
 
+# The rooms of the adapter, and the rooms that each may import; empty for the application.
+HTTP_ROOMS = {
+    "": {"", "openapi"},
+    "openapi": {"openapi"},
+    "oauth": {"", "oauth"},
+    "server": {"", "oauth", "server"},
+}
+
+
+@pytest.mark.parametrize("room", HTTP_ROOMS)
+def test_the_application_knows_neither_its_server_nor_its_tokens(room: str) -> None:
+    folder = PYTHON / "http"
+    found = set()
+    for path in (folder / room).glob("*.py"):
+        for module in imports(ast.parse(path.read_text())):
+            within = module.removeprefix("comptroller.http.")
+            if within != module:
+                first = within.partition(".")[0]
+                found.add(first if (folder / first).is_dir() else "")
+    assert found <= HTTP_ROOMS[room]
+
+
 def arrows(rooms: dict[str, set[str]]) -> list[str]:
     """Returns the imports as arrows of a Mermaid chart, without implied ones."""
 

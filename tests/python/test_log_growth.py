@@ -17,7 +17,7 @@ pytest.importorskip("prometheus_client")
 
 from asgi_client import Asked
 from comptroller.http import EveryoneIsOperator, app
-from comptroller.http.log_growth import LogGrowth
+from comptroller.http.server.log_growth import LogGrowth
 from prometheus_client.parser import text_string_to_metric_families
 from serving import serving
 

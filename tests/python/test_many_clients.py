@@ -19,7 +19,7 @@ pytest.importorskip("joserfc")
 pytest.importorskip("httpx2")
 
 import httpx2
-from comptroller.http import clients
+from comptroller.http.oauth import clients
 from concurrent_clients import Place, act
 
 CLIENTS = 64
@@ -34,8 +34,9 @@ from pathlib import Path
 
 import comptroller
 from comptroller.values import KINDS
-from comptroller.http import app, server
-from comptroller.http.authority import local_authority
+from comptroller.http.server import serving
+from comptroller.http import app
+from comptroller.http.oauth.authority import local_authority
 
 async def held(exchange):
     counts = {
@@ -46,14 +47,14 @@ async def held(exchange):
     await exchange.answer(200, b"application/json", json.dumps(counts).encode())
 
 path = sys.argv[1]
-with comptroller.open(path) as service, server.listen("127.0.0.1", 0) as bound:
+with comptroller.open(path) as service, serving.listen("127.0.0.1", 0) as bound:
     with tempfile.TemporaryDirectory() as folder:
         comptroller.sample("all", 500, out=Path(folder))
         for kind in KINDS:
             service.load(kind, Path(folder) / f"{kind}.ndjson")
     authority = local_authority(path, issuer="https://books.example")
     resources = {**authority.resources, "/held": {"GET": held}}
-    server.serve(
+    serving.serve(
         app(service, authenticator=authority.authenticator, resources=resources),
         bound,
         started=lambda: print(bound.getsockname()[1], flush=True),

@@ -20,7 +20,7 @@ pytest.importorskip("prometheus_client")
 import httpx2
 from asgi_client import Asked
 from comptroller.http import EveryoneIsOperator, app
-from comptroller.http.backups import Backups
+from comptroller.http.server.backups import Backups
 from prometheus_client.parser import text_string_to_metric_families
 
 IDENTITY = "/operator/identity/identities"

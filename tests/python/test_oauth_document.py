@@ -14,7 +14,7 @@ pytest.importorskip("schemathesis")
 
 import schemathesis
 from comptroller.http import openapi
-from comptroller.http.token_endpoint import LARGEST_BODY
+from comptroller.http.oauth.token_endpoint import LARGEST_BODY
 from comptroller.routes import TOKEN_PATH
 from schemathesis.config import SchemathesisConfig
 from schemathesis.python import asgi

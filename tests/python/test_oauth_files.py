@@ -14,9 +14,9 @@ from typing import Any
 import comptroller
 import pytest
 from command_line import Run
-from comptroller.http import clients, keys
-from comptroller.http.authority import JWKS_PATH, local_authority
-from comptroller.http.secret_file import SecretFile
+from comptroller.http.oauth import clients, keys
+from comptroller.http.oauth.authority import JWKS_PATH, local_authority
+from comptroller.http.oauth.secret_file import SecretFile
 from token_server import ISSUER, Served
 
 

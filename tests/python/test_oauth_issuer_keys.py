@@ -13,7 +13,7 @@ from threading import Event, Thread
 
 import comptroller
 import pytest
-from comptroller.http.jwks import PublishedKeys
+from comptroller.http.oauth.jwks import PublishedKeys
 from external_issuer import Guest, Place, a_key, a_place
 from joserfc import jwt
 from joserfc.jwk import OctKey, OKPKey
@@ -151,7 +151,7 @@ def test_a_slow_issuer_times_out(begins: bytes) -> None:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/keys"
         keys = PublishedKeys(url, time.monotonic, within_s=0.5)
         with pytest.raises(comptroller.Unavailable):
-            asyncio.run(keys.mark())
+            asyncio.run(keys.generation())
         assert time.monotonic() - began < 10
         ended.set()
         dripping.join()

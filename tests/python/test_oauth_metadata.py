@@ -9,7 +9,7 @@ import comptroller
 import pytest
 from asgi_client import Asked
 from comptroller.http import app
-from comptroller.http.authority import JWKS_PATH, METADATA_PATH, local_authority
+from comptroller.http.oauth.authority import JWKS_PATH, METADATA_PATH, local_authority
 from comptroller.routes import TOKEN_PATH
 from starlette.routing import Mount, Router
 from token_server import ISSUER, Served

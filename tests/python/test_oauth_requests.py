@@ -7,8 +7,8 @@ from pathlib import Path
 
 import comptroller
 import pytest
-from comptroller.http.authority import local_authority
-from comptroller.http.rate import Rate
+from comptroller.http.oauth.authority import local_authority
+from comptroller.http.oauth.rate import Rate
 from token_server import ISSUER, LIST, Clock, Known, Served
 
 INVALID_TOKEN = 'Bearer error="invalid_token", error_description="the token is malformed"'

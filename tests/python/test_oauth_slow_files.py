@@ -12,7 +12,7 @@ from typing import Any
 
 import comptroller
 import pytest
-from comptroller.http import clients, keys
+from comptroller.http.oauth import clients, keys
 from token_server import LIST, Served
 
 SOON_S = 5

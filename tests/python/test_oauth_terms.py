@@ -8,8 +8,8 @@ from pathlib import Path
 
 import comptroller
 import pytest
-from comptroller.http.authority import local_authority
-from comptroller.http.tokens import Terms, Verifier
+from comptroller.http.oauth.authority import local_authority
+from comptroller.http.oauth.tokens import Terms, Verifier
 from joserfc import jwt
 from joserfc.jwk import OKPKey
 from token_server import ISSUER, Clock, Served
@@ -73,7 +73,7 @@ class Trusting:
         self.looked = 0
         self._key = key
 
-    async def mark(self) -> object:
+    async def generation(self) -> object:
         return None
 
     async def key(self, kid: str) -> OKPKey:

@@ -187,7 +187,7 @@ def test_the_token_endpoint_accepts_only_post(served: Served, method: str) -> No
 def test_a_revoked_client_gets_the_error_of_a_wrong_secret(
     open_as: Callable[..., comptroller.Service], store_path: Path
 ) -> None:
-    from comptroller.http import clients
+    from comptroller.http.oauth import clients
 
     served = Served(store_path, open_as())
     revoked = served.register()

@@ -28,9 +28,9 @@ pytest.importorskip("httptools")
 pytest.importorskip("joserfc")
 
 from comptroller.analysis import open_exports
-from comptroller.http import clients, keys
-from comptroller.http.jwks import PublishedKeys
-from comptroller.http.server import require_certificate
+from comptroller.http.oauth import clients, keys
+from comptroller.http.oauth.jwks import PublishedKeys
+from comptroller.http.server.certificate import require_certificate
 from in_process import opener
 
 # The locks that SQLite holds for an idle connection: on the file, and on the index of its log.

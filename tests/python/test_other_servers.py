@@ -22,7 +22,7 @@ pytest.importorskip("httpx2")
 pytest.importorskip("joserfc")
 
 import httpx2
-from comptroller.http import clients
+from comptroller.http.oauth import clients
 
 DOCS = Path(__file__).parents[2] / "docs" / "http.md"
 COMMANDS = {

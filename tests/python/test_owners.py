@@ -27,7 +27,7 @@ with comptroller.open(":memory:") as svc:
     svc.load("claims", [])
 path, client = sys.argv[1:]
 if client:
-    from comptroller.http import clients, keys
+    from comptroller.http.oauth import clients, keys
 os.setgid(65534), os.setuid(65534)
 with comptroller.open(path) as svc:
     svc.identities.put(id="nobody")
@@ -86,7 +86,7 @@ def test_the_user_of_a_store_opens_the_locks_of_earlier_commands_of_root(store: 
 
 def test_the_user_of_a_store_uses_the_clients_and_keys_that_root_made(store: Path) -> None:
     pytest.importorskip("joserfc")
-    from comptroller.http import clients, keys
+    from comptroller.http.oauth import clients, keys
 
     registry, signing = clients.file_of(str(store)), keys.file_of(str(store))
     clients.add(registry, "root", None, None)

@@ -15,7 +15,7 @@ pytest.importorskip("httpx2")
 pytest.importorskip("joserfc")
 
 import msgspec
-from comptroller.http.jwks import PublishedKeys
+from comptroller.http.oauth.jwks import PublishedKeys
 from comptroller.operations.pages import Page
 from comptroller.records import Claim
 from joserfc.jwk import OKPKey

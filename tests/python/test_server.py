@@ -193,6 +193,17 @@ def test_an_invalid_request_is_refused_and_the_connection_closed(
         assert problem["request_id"].encode() in head
 
 
+def test_a_refused_request_is_counted_and_logged(default_server: Running) -> None:
+    refused = default_server.answer(b"GET /healthz HTTP/1.1\r\n\r\n")
+    metrics = default_server.answer(
+        b"GET /metrics HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    )
+    counter = b'comptroller_requests_total{method="other",route="none",status="400"} 1.0'
+    assert counter in metrics
+    request_id = refused.partition(b"x-request-id: ")[2].partition(b"\r\n")[0].decode()
+    assert default_server.has_logged(f"request {request_id} was refused: 400: Host is missing")
+
+
 def test_a_chunked_body_is_accepted_in_any_case(impatient_server: Running) -> None:
     answer = impatient_server.answer(
         (CODED % b"Chunked").replace(b"a\r\n", b"a\r\nConnection: close\r\n", 1)
@@ -323,13 +334,13 @@ def test_a_second_signal_stops_the_server_immediately(default_server: Running) -
 
 
 def test_an_address_in_use_is_named() -> None:
-    from comptroller.http import server
+    from comptroller.http.server import serving
 
-    with server.listen("127.0.0.1", 0) as bound:
+    with serving.listen("127.0.0.1", 0) as bound:
         bound.listen()
         port = bound.getsockname()[1]
         with pytest.raises(comptroller.Unusable, match=f"cannot listen on .* port {port}"):
-            server.listen("127.0.0.1", port)
+            serving.listen("127.0.0.1", port)
 
 
 UPGRADING_HEADERS = (
@@ -375,6 +386,11 @@ def test_a_request_after_an_upgrade_in_pieces_is_answered(
         (b"GET /healthz?a#part HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         (b"GET /healthz HTTP/2.0\r\nHost: a\r\n\r\n", 505),
         (b"CONNECT /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}", 400),
+        (b"GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\r\nHost: user@a\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\r\nHost: a:b\r\n\r\n", 400),
+        (b"GET /healthz HTTP/1.1\r\nHost: a/b\r\n\r\n", 400),
+        (CODED[:-2] % b"chunked" + b"X: " + b"y" * 20_000 + b"\r\n\r\n", 431),
     ],
 )
 def test_what_http_1_1_does_not_permit_is_refused(

@@ -410,7 +410,7 @@ def test_a_revoked_client_is_refused_within_seconds(
     template: Path,
     start: Start,  # noqa: F811
 ) -> None:
-    from comptroller.http import clients
+    from comptroller.http.oauth import clients
 
     path = Path(shutil.copyfile(template, tmp_path / "store.db"))
     with start(path) as address:

@@ -8,8 +8,8 @@ import json
 from typing import Any
 
 import pytest
-from comptroller.http import keys
-from comptroller.http.authority import JWKS_PATH
+from comptroller.http.oauth import keys
+from comptroller.http.oauth.authority import JWKS_PATH
 from hypothesis import given
 from hypothesis import strategies as st
 from joserfc import jwt

@@ -15,8 +15,9 @@ pytest.importorskip("joserfc")
 pytest.importorskip("prometheus_client")
 httpx2 = pytest.importorskip("httpx2")
 
-from comptroller.http import app, clients  # noqa: E402
-from comptroller.http.authority import local_authority  # noqa: E402
+from comptroller.http import app  # noqa: E402
+from comptroller.http.oauth import clients  # noqa: E402
+from comptroller.http.oauth.authority import local_authority  # noqa: E402
 from comptroller.routes import TOKEN_PATH  # noqa: E402
 from lines import fresh  # noqa: E402
 

@@ -14,7 +14,7 @@ from comptroller.cli.screen import db_option, json_option
 from comptroller.errors import InvalidRequest, invalid
 
 if TYPE_CHECKING:
-    from comptroller.http.clients import Client
+    from comptroller.http.oauth.clients import Client
 
 _ONCE = "Save the secret now: only its hash is stored, and it cannot be shown again."
 
@@ -55,7 +55,7 @@ def add(
     if operator == (customer is not None):
         raise click.UsageError("name who the client acts for: either --customer ID or --operator")
     _require_server(db)
-    from comptroller.http import clients as registry
+    from comptroller.http.oauth import clients as registry
 
     try:
         client, secret = registry.add(registry.file_of(db), name, customer, scopes or None)
@@ -77,7 +77,7 @@ def add(
 def list_(db: str, as_json: bool) -> None:
     """List the clients, including revoked ones; --json adds their names and scopes."""
     _require_server(db)
-    from comptroller.http import clients as registry
+    from comptroller.http.oauth import clients as registry
 
     known = registry.read(registry.file_of(db)).values()
     if as_json:
@@ -104,7 +104,7 @@ def rotate(client_id: str, db: str, as_json: bool) -> None:
     secret leaked, `revoke` the client.
     """
     _require_server(db)
-    from comptroller.http import clients as registry
+    from comptroller.http.oauth import clients as registry
 
     client, secret = registry.rotate(registry.file_of(db), client_id)
     _show_secret(client, secret, as_json)
@@ -117,7 +117,7 @@ def rotate(client_id: str, db: str, as_json: bool) -> None:
 def revoke(client_id: str, db: str, as_json: bool) -> None:
     """Revoke a client and its tokens."""
     _require_server(db)
-    from comptroller.http import clients as registry
+    from comptroller.http.oauth import clients as registry
 
     client = registry.revoke(registry.file_of(db), client_id)
     if as_json:
@@ -140,7 +140,7 @@ def rotate_keys(db: str, as_json: bool) -> None:
     The old key only verifies, and is deleted when the tokens that it signed have expired.
     """
     _require_server(db)
-    from comptroller.http import keys as signing
+    from comptroller.http.oauth import keys as signing
 
     made = signing.rotate(signing.file_of(db), time.time())
     retired = [

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from prometheus_client.registry import Collector
 
     from comptroller.http.app import App
-    from comptroller.http.authority import Authority
     from comptroller.http.log import Log
-    from comptroller.http.short_operations import ShortOperations
+    from comptroller.http.oauth.authority import Authority
+    from comptroller.http.server.short_operations import ShortOperations
 
 _AUTH = {
     "local": "tokens of this server (comptroller clients add)",
@@ -160,11 +160,11 @@ def serve(context: click.Context, /, **options: Any) -> int:
     with _store(options) as path:
         if options["workers"] > 1:
             return _supervise(path, options)
-        from comptroller.http import server
+        from comptroller.http.server import serving
 
         with (
             comptroller.open(path) as service,
-            server.listen(options["host"], options["port"]) as bound,
+            serving.listen(options["host"], options["port"]) as bound,
         ):
             address = _address(bound, options)
             life = _Life(_log(None), path, address, options)
@@ -176,7 +176,7 @@ def serve(context: click.Context, /, **options: Any) -> int:
 @click.argument("assignment")
 def worker(assignment: str) -> None:
     """Serve as one of the processes of `serve --workers`, which starts this command."""
-    from comptroller.http import workers
+    from comptroller.http.server import workers
 
     workers.end_with_supervisor()
     given = json.loads(assignment)
@@ -249,11 +249,11 @@ def _supervise(path: str, options: dict[str, Any]) -> int:
     """Serves with worker processes; returns the exit code."""
     from tempfile import TemporaryDirectory
 
-    from comptroller.http import workers
+    from comptroller.http.server import workers
 
     with ExitStack() as closing:
         folder = closing.enter_context(TemporaryDirectory(prefix="comptroller-workers-"))
-        sockets = workers.listen(options["host"], options["port"], options["workers"])
+        sockets = workers.listen_for_workers(options["host"], options["port"], options["workers"])
         for bound in sockets:
             closing.enter_context(bound)
         address = _address(sockets[0], options)
@@ -286,8 +286,8 @@ def _serve(
     share: _Share | None = None,
 ) -> None:
     """Serves in this process, which is a worker if `share` is given instead of `life`."""
-    from comptroller.http import server, workers
-    from comptroller.http.log_growth import LogGrowth
+    from comptroller.http.server import serving, workers
+    from comptroller.http.server.log_growth import LogGrowth
 
     authority = None if options["auth"] == "off" else _authority(path, address, options)
     log = life.log if life else _log(share)
@@ -296,7 +296,7 @@ def _serve(
     growth = [] if share and share.number else [LogGrowth(app.store).watch]
     metrics = app.metrics.share(*share).publishing() if share else nullcontext()
     with metrics, life or nullcontext():
-        server.serve(
+        serving.serve(
             app,
             bound,
             operations=_operations(app, authority, log),
@@ -341,7 +341,7 @@ def _require_safety(options: dict[str, Any]) -> None:
     from comptroller.loopback import is_loopback
 
     if options["tls_cert"]:
-        from comptroller.http.server import require_certificate
+        from comptroller.http.server.certificate import require_certificate
 
         require_certificate(options["tls_cert"], options["tls_key"])
     if is_loopback(options["host"]) and not options["behind_proxy"]:
@@ -401,7 +401,7 @@ def _app(
     service: comptroller.Service, authority: Authority | None, log: Log, options: dict[str, Any]
 ) -> App:
     from comptroller.http import EveryoneIsOperator, app
-    from comptroller.http.backups import Backups
+    from comptroller.http.server.backups import Backups
 
     collectors: list[Collector] = [log]
     if options["backups"]:
@@ -420,8 +420,8 @@ def _app(
 
 def _operations(app: App, authority: Authority | None, log: Log) -> ShortOperations | None:
     """Returns what answers short operations; None without tokens, to serve this machine only."""
-    from comptroller.http.bearer import Bearer
-    from comptroller.http.short_operations import ShortOperations
+    from comptroller.http.oauth.bearer import Bearer
+    from comptroller.http.server.short_operations import ShortOperations
 
     if authority is None:
         return None
@@ -430,7 +430,7 @@ def _operations(app: App, authority: Authority | None, log: Log) -> ShortOperati
 
 
 def _authority(path: str, address: str, options: dict[str, Any]) -> Authority:
-    from comptroller.http import authority
+    from comptroller.http.oauth import authority
 
     if options["auth"] == "local":
         return authority.local_authority(
@@ -460,7 +460,7 @@ def _announce(path: str, address: str, options: dict[str, Any]) -> None:
     click.echo(f"comptroller {comptroller.__version__} serves {store} at {address}")
     click.echo(f"auth: {_AUTH[options['auth']]}; documentation: {address}/docs")
     if options["auth"] == "local" and is_temporary:
-        from comptroller.http import clients
+        from comptroller.http.oauth import clients
 
         client, secret = clients.add(clients.file_of(path), "temporary", None, None)
         click.echo(f"client_id: {client.client_id}\nclient_secret: {secret}")

@@ -77,7 +77,7 @@ def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
 def _copy_secrets(db: str, dest: str) -> list[str]:
     """Copies the secret files of a store; returns the names of the copies."""
     screen.require_server()
-    from comptroller.http import clients, keys
+    from comptroller.http.oauth import clients, keys
 
     copied = []
     for file_of in (keys.file_of, clients.file_of):

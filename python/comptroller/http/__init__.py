@@ -4,6 +4,6 @@ Needs the extra ``comptroller[server]``.
 """
 
 from comptroller.http.app import App as app  # noqa: N813
-from comptroller.http.callers import EveryoneIsOperator
+from comptroller.http.authentication import EveryoneIsOperator
 
 __all__ = ["EveryoneIsOperator", "app"]

@@ -21,8 +21,8 @@ from comptroller import _core, description, routes
 from comptroller._core import Principal
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import openapi, pages, problems
-from comptroller.http.bulk import Bulk
-from comptroller.http.callers import Authenticator, Caller, EveryoneIsOperator, require_scope
+from comptroller.http.authentication import Authenticator, Caller, EveryoneIsOperator, require_scope
+from comptroller.http.cached import CachedForASecond
 from comptroller.http.exchange import (
     BEGAN,
     OUTCOME,
@@ -34,9 +34,9 @@ from comptroller.http.exchange import (
     Scope,
     Send,
 )
+from comptroller.http.loads_and_exports import LoadsAndExports
 from comptroller.http.metrics import Metrics
 from comptroller.http.problems import Refusal, problem
-from comptroller.http.remembered import Remembered
 from comptroller.http.routing import Answers, Router
 from comptroller.http.writes import Outcome, WritesByLoop
 from comptroller.local import LocalHost
@@ -100,11 +100,11 @@ class App:
         self.writes = WritesByLoop(self.store)
         self._authenticator = authenticator
         self.metrics = Metrics(service.host, clock, collectors)
-        self._is_ready = Remembered(self._read_one, clock)
+        self._is_ready = CachedForASecond(self._read_one, clock)
         self._observers: tuple[Observer, ...] = (self.metrics, *observers)
         self._readers = ThreadPoolExecutor(_MAX_READERS, "comptroller-read")
         exports = ThreadPoolExecutor(_MAX_EXPORTS, "comptroller-export")
-        self._bulk = Bulk(service.host, exports, self.metrics.loaded)
+        self._transfers = LoadsAndExports(service.host, exports, self.metrics.loaded)
         self._deprecation = None if drop_deprecated else _deprecation(sunset)
         document = openapi.document(
             _authority_of(authenticator, resources or {}), drop_deprecated=drop_deprecated
@@ -115,7 +115,7 @@ class App:
 
     def stop(self) -> None:
         """Rolls back running loads, before the server stops."""
-        self._bulk.stop()
+        self._transfers.stop()
 
     def _resources(self) -> Resources:
         operations = {
@@ -124,8 +124,10 @@ class App:
         }
         return {
             **operations,
-            "/operator/load/{kind}": {"POST": partial(self._in_bulk, "load", self._bulk.load)},
-            "/operator/export/{kind}": {"GET": partial(self._in_bulk, "export", self._bulk.export)},
+            "/operator/load/{kind}": {"POST": partial(self._in_bulk, "load", self._transfers.load)},
+            "/operator/export/{kind}": {
+                "GET": partial(self._in_bulk, "export", self._transfers.export)
+            },
             "/healthz": {"GET": _alive},
             "/readyz": {"GET": self._ready},
             **self.metrics.resources(),
@@ -151,7 +153,7 @@ class App:
 
     async def _answer(self, exchange: Exchange) -> None:
         try:
-            exchange.check()
+            exchange.refuse_ambiguous_headers()
             await self._router.find(exchange, _path(exchange.scope))(exchange)
         except Disconnected:
             pass
@@ -235,7 +237,7 @@ class App:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
-                self._bulk.start()
+                self._transfers.start()
             else:
                 self.stop()
             await send({"type": message["type"] + ".complete"})

@@ -96,7 +96,7 @@ class Exchange:
         client = self.scope.get("client")
         return client[0] if client else None
 
-    def check(self) -> None:
+    def refuse_ambiguous_headers(self) -> None:
         """Raises InvalidRequest for an override that is not supported, or a repeated header."""
         headers = self.scope["headers"]
         if _OVERRIDE in self.headers and not self.is_form:

@@ -26,8 +26,8 @@ from prometheus_client.registry import Collector
 
 from comptroller._core import Store
 from comptroller.errors import Error
+from comptroller.http.cached import CachedForASecond
 from comptroller.http.exchange import Answer, Exchange
-from comptroller.http.remembered import Remembered
 from comptroller.http.shared_metrics import SharedMetrics
 from comptroller.local import LocalHost
 
@@ -70,7 +70,7 @@ class Metrics:
         if host.path is not None:
             self._watch(host.path)
         # Generating the text holds the GIL for milliseconds.
-        self._text: Callable[[], bytes] = Remembered(
+        self._text: Callable[[], bytes] = CachedForASecond(
             partial(generate_latest, self._registry), clock
         )
 
@@ -110,6 +110,10 @@ class Metrics:
         """Counts a response."""
         method = exchange.method if exchange.method in _METHODS else "other"
         self._answers.count(exchange.route or _NO_ROUTE, method, exchange.status, seconds)
+
+    def refused(self, status: int) -> None:
+        """Counts a request that did not reach the application."""
+        self._answers.count(_NO_ROUTE, "other", status, 0.0)
 
     def add(self, counts: Counted) -> None:
         """Adds counts of responses with status 200 that are counted elsewhere, as by the core."""

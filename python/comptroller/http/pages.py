@@ -12,7 +12,7 @@ from pathlib import Path
 from comptroller.description import problems
 from comptroller.errors import missing_extra
 from comptroller.http.exchange import Answer, Exchange
-from comptroller.http.explanations import EXPLANATIONS
+from comptroller.http.problem_texts import EXPLANATIONS
 from comptroller.http.problems import problem
 
 _JSON = b"application/json"

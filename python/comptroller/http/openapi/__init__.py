@@ -8,7 +8,7 @@ import msgspec
 
 import comptroller
 from comptroller import routes
-from comptroller.http.openapi import bulk, components, operations, tokens
+from comptroller.http.openapi import components, loads_and_exports, operations, tokens
 from comptroller.http.openapi.components import Authority
 
 __all__ = ["Authority", "document"]
@@ -51,7 +51,7 @@ def document(authority: Authority = "local", *, drop_deprecated: bool = False) -
 
 def _tags(authority: Authority) -> list[str]:
     resources = dict.fromkeys(operations.tag(row.operation) for row in routes.ROWS)
-    return [*resources, bulk.TAG, *([tokens.TAG] if authority == "local" else [])]
+    return [*resources, loads_and_exports.TAG, *([tokens.TAG] if authority == "local" else [])]
 
 
 def _paths(authority: Authority) -> dict[str, Any]:
@@ -59,5 +59,5 @@ def _paths(authority: Authority) -> dict[str, Any]:
         path: {method.lower(): operations.operation(row, authority) for method, row in rows.items()}
         for path, rows in routes.paths()
     }
-    paths |= bulk.paths(authority)
+    paths |= loads_and_exports.paths(authority)
     return paths | tokens.paths() if authority == "local" else paths

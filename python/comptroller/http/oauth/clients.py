@@ -16,7 +16,7 @@ import msgspec
 
 from comptroller._core import Principal
 from comptroller.errors import Error, invalid, make, shorten
-from comptroller.http.secret_file import SecretFile
+from comptroller.http.oauth.secret_file import SecretFile
 
 SUFFIX = ".clients"
 _LONGEST_NAME = 128

@@ -30,16 +30,25 @@ class Forwarding:
             raise invalid("FORWARDED_ALLOW_IPS", str(error)) from None
 
     def client(self, peer: Peer | None, headers: Iterable[tuple[bytes, bytes]]) -> Peer | None:
-        """Returns the last address that no trusted proxy has, or the peer itself."""
+        """Returns the last address that no trusted proxy has, or else the first.
+
+        An entry without an address, as `unknown` (RFC 7239 section 6), ends the search: the client
+        is then the last address before it.
+        """
         if peer is None or not self._trusts(peer[0]):
             return peer
+        found = peer
         lines = [value for name, value in headers if name == b"x-forwarded-for"]
-        hosts = [each.strip() for each in b",".join(lines).decode("latin-1").split(",")]
-        hosts = [each for each in hosts if each]
-        for host in reversed(hosts):
+        for entry in reversed(b",".join(lines).decode("latin-1").split(",")):
+            if not entry.strip():
+                continue
+            host = _address(entry.strip())
+            if host is None:
+                break
+            found = host, 0
             if not self._trusts(host):
-                return host, 0
-        return (hosts[0], 0) if hosts else peer
+                break
+        return found
 
     def _trusts(self, host: str) -> bool:
         if self._is_open:
@@ -49,3 +58,14 @@ class Forwarding:
         except ValueError:
             return False
         return any(address in network for network in self._networks)
+
+
+def _address(entry: str) -> str | None:
+    """Returns the address of an entry, which may have a port; None if there is none."""
+    host = entry[1:].partition("]")[0] if entry.startswith("[") else entry
+    if host.count(":") == 1:  # IPv4 and a port
+        host = host.partition(":")[0]
+    try:
+        return str(ip_address(host))
+    except ValueError:
+        return None

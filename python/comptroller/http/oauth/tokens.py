@@ -14,7 +14,7 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from comptroller._core import Principal
 from comptroller.errors import Error, invalid
-from comptroller.http.callers import Caller
+from comptroller.http.authentication import Caller
 
 Key = OKPKey | ECKey | RSAKey
 
@@ -61,7 +61,7 @@ class Terms(msgspec.Struct, frozen=True):
 class Trust(Protocol):
     """The trusted keys and clients."""
 
-    async def mark(self) -> object:
+    async def generation(self) -> object:
         """Returns a value that changes when cached tokens must be verified again."""
 
     async def key(self, kid: str) -> Key | None:
@@ -99,10 +99,10 @@ class Claims(msgspec.Struct, frozen=True):
 
 
 class Verified(NamedTuple):
-    """A verified token: its caller, the mark of the trust, and its expiry in seconds."""
+    """A verified token: its caller, the generation of the trust, and its expiry in seconds."""
 
     caller: Caller
-    mark: object
+    generation: object
     until: float
 
 
@@ -125,23 +125,23 @@ class Verifier:
         self._registry = _Registry(algorithms=sorted(names), strict_check_header=False)
         self._verified: OrderedDict[bytes, Verified] = OrderedDict()
 
-    async def mark(self) -> object:
+    async def generation(self) -> object:
         """See :class:`Trust`."""
-        return await self._trust.mark()
+        return await self._trust.generation()
 
     async def verify(self, token: bytes) -> Verified:
         """Verifies a token, unless it is cached.
 
         Raises Rejected for an invalid token, Unavailable if the keys or clients are unavailable.
         """
-        mark = await self._trust.mark()
+        generation = await self._trust.generation()
         digest = blake2b(token, digest_size=32).digest()
         known = self._verified.get(digest)
-        if known is not None and known.mark == mark and self.clock() < known.until:
+        if known is not None and known.generation == generation and self.clock() < known.until:
             self._verified.move_to_end(digest)
             return known
         caller, until = await self._check_all(token)
-        verified = self._verified[digest] = Verified(caller, mark, until)
+        verified = self._verified[digest] = Verified(caller, generation, until)
         if len(self._verified) > _MAX_CACHED:
             self._verified.popitem(last=False)
         return verified

@@ -11,7 +11,7 @@ _Value = TypeVar("_Value")
 _LIFETIME_S = 1.0
 
 
-class Remembered(Generic[_Value]):
+class CachedForASecond(Generic[_Value]):
     """Caches the result of a function for a second. An exception is not cached.
 
     Threads may share an instance: one calls the function, the others wait for it.

@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable
 
 from comptroller.errors import Error, invalid
-from comptroller.http.callers import Caller
+from comptroller.http.authentication import Caller
 from comptroller.http.exchange import RATED, Exchange
+from comptroller.http.oauth.rate import Rate
+from comptroller.http.oauth.tokens import Rejected, Verified, Verifier
 from comptroller.http.problems import Refusal, problem
-from comptroller.http.rate import Rate
-from comptroller.http.tokens import Rejected, Verified, Verifier
 
 _SCHEME = b"bearer"
 # The field access_token of a query string; any letter may be percent-encoded.

@@ -18,11 +18,11 @@ from joserfc import jwt
 from joserfc.jwk import OKPKey
 
 from comptroller.errors import Error, unavailable
-from comptroller.http.clients import Client, Clients, SecretHash
 from comptroller.http.exchange import BAD_ESCAPE, Exchange, Headers
-from comptroller.http.keys import ALGORITHM, LONGEST_LIFETIME_S, Keys
+from comptroller.http.oauth.clients import Client, Clients, SecretHash
+from comptroller.http.oauth.keys import ALGORITHM, LONGEST_LIFETIME_S, Keys
+from comptroller.http.oauth.secret_file import Watched
 from comptroller.http.problems import Refusal
-from comptroller.http.secret_file import Watched
 from comptroller.routes import FORM
 
 LARGEST_BODY = 4 << 10  # bytes

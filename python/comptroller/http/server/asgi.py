@@ -11,7 +11,8 @@ from comptroller.http.exchange import Message, Scope
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from comptroller.http.connection import Connection, Request
+    from comptroller.http.server.connection import Connection
+    from comptroller.http.server.request import Request
 
 _MAX_RECEIVED = 64 << 10  # bytes of a body that wait for the application
 _log = logging.getLogger(__name__)

@@ -10,16 +10,16 @@ import msgspec
 
 from comptroller.description import described
 from comptroller.errors import invalid
-from comptroller.http import clients, keys
 from comptroller.http.app import Resources
-from comptroller.http.bearer import Bearer
-from comptroller.http.clients import Clients
 from comptroller.http.exchange import Exchange
-from comptroller.http.keys import ALGORITHM, Keys
-from comptroller.http.rate import Rate
-from comptroller.http.secret_file import Watched
-from comptroller.http.token_endpoint import TokenEndpoint
-from comptroller.http.tokens import Key, Terms, Verifier
+from comptroller.http.oauth import clients, keys
+from comptroller.http.oauth.bearer import Bearer
+from comptroller.http.oauth.clients import Clients
+from comptroller.http.oauth.keys import ALGORITHM, Keys
+from comptroller.http.oauth.rate import Rate
+from comptroller.http.oauth.secret_file import Watched
+from comptroller.http.oauth.token_endpoint import TokenEndpoint
+from comptroller.http.oauth.tokens import Key, Terms, Verifier
 from comptroller.loopback import is_private
 from comptroller.routes import TOKEN_PATH
 
@@ -138,7 +138,7 @@ def external_authority(
         InvalidRequest: an argument is invalid.
         Unusable: the key file cannot be used.
     """
-    from comptroller.http.jwks import PublishedKeys
+    from comptroller.http.oauth.jwks import PublishedKeys
 
     if token_type not in ("at+jwt", "any"):
         raise invalid("token_type", "must be at+jwt or any")
@@ -170,7 +170,7 @@ class _Local:
         self._clients = clients
         self._clock = clock
 
-    async def mark(self) -> object:
+    async def generation(self) -> object:
         return await self._keys.current(), await self._clients.current()
 
     # `fresh`, because another server of the store may already use a key or client added just now.

@@ -19,7 +19,7 @@ from joserfc.jwk import ECKey, OKPKey, RSAKey
 from comptroller.bulk.files import refuse_open_store
 from comptroller.errors import Error, invalid, unavailable, unusable
 from comptroller.http.background import Background
-from comptroller.http.tokens import Key
+from comptroller.http.oauth.tokens import Key
 from comptroller.loopback import host_of, is_loopback, is_private
 
 _RENEW_AFTER_S = 600
@@ -73,7 +73,7 @@ class PublishedKeys:
         if not self._is_url:
             self._read_at_start()
 
-    async def mark(self) -> object:
+    async def generation(self) -> object:
         """Returns how often the keys have changed. Raises Unavailable if there are none yet."""
         keys, _, since = self._cached
         age_s = self._clock() - since

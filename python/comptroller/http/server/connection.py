@@ -6,98 +6,37 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Iterable, Mapping
-from http import HTTPStatus
 from math import inf
 from secrets import token_hex
-from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import httptools
 
-from comptroller.errors import make
-from comptroller.http import problems
-from comptroller.http.asgi import AsgiCall
 from comptroller.http.exchange import PIECEWISE, STOPPING, lines_of
-from comptroller.http.outgoing import Outgoing
-from comptroller.routes import METHOD_OVERRIDE
+from comptroller.http.server.asgi import AsgiCall
+from comptroller.http.server.outgoing import Outgoing
+from comptroller.http.server.refusals import STATUS_LINES, malformed, refusal
+from comptroller.http.server.request import (
+    LARGEST_HEAD,
+    MAX_HEADERS,
+    TOO_LONG,
+    Request,
+    long_head,
+)
 
 if TYPE_CHECKING:
-    from comptroller.http.server import Server
+    from comptroller.http.server.server import Server
 
-LARGEST_HEAD = 16 << 10  # bytes of the request line and all headers, or of trailers
-MAX_HEADERS = 64
 MAX_CONNECTIONS = 1000
 #: How long a connection may be idle between two requests, in seconds.
 IDLE_S = 5.0
 
 _MAX_BUFFERED = 16 << 10  # bytes received after a request that is not answered yet
 _HEAD_END = b"\r\n\r\n"
-_LONG = (
-    f"the head of the request is too long; at most {LARGEST_HEAD:,} bytes and {MAX_HEADERS} fields;"
-    f" send long filters as a form, by POST with {METHOD_OVERRIDE}: GET"
-)
-_DETAILS = {
-    400: "Host is missing or repeated; send it exactly once",
-    408: "the request did not arrive in time",
-    414: _LONG,
-    431: _LONG,
-    501: "Transfer-Encoding must be chunked; send other codings not at all",
-    503: STOPPING,
-    505: "send HTTP/1.1",
-}
-_REASONS = {
-    **{each.value: each.phrase for each in HTTPStatus},
-    413: "Content Too Large",
-    414: "URI Too Long",
-    422: "Unprocessable Content",
-}
-_STATUS_LINES = {
-    status: f"HTTP/1.1 {status} {reason}\r\n".encode() for status, reason in _REASONS.items()
-}
 # Headers, and options of Connection, that ask for another protocol.
 _UPGRADING = frozenset({b"upgrade", b"http2-settings"})
-# Headers of a request with a body, or that expects an answer before it.
-_OF_BODY = frozenset({b"content-length", b"transfer-encoding", b"expect"})
 _log = logging.getLogger(__name__)
-
-
-class Request:
-    """A request as it was received.
-
-    Attributes:
-        began: when its head began, by `time.perf_counter`.
-        target: percent-encoded.
-        headers: the names in lower case.
-        hosts: the number of Host headers.
-        has_body: whether its headers describe a body.
-        body: what has arrived of the body, and was not passed on.
-        is_complete: whether all of it has arrived.
-        keep_alive: whether the connection may have further requests.
-    """
-
-    method = b""
-    target = b""
-    version = ""
-    hosts = 0
-    has_body = False
-    body = b""
-    is_complete = False
-    keep_alive = False
-
-    def __init__(self) -> None:
-        self.began = perf_counter()
-        self.headers: list[tuple[bytes, bytes]] = []
-
-    def split_target(self) -> tuple[bytes, bytes]:
-        """Returns the path and the query. Raises ValueError if the target is not a URL."""
-        if not self.target.isascii() or b"#" in self.target:
-            raise ValueError("the target is not a URL without a fragment")
-        if self.target.startswith(b"/"):
-            path, _, query = self.target.partition(b"?")
-            return path, query
-        url = httptools.parse_url(self.target)
-        return url.path or b"/", url.query or b""
 
 
 class Connection(asyncio.Protocol):
@@ -223,11 +162,12 @@ class Connection(asyncio.Protocol):
             parsed = upgrade.args[0] or parsed
             self._ignore_upgrade()
         except httptools.HttpParserError as error:
-            self._reject(400, _malformed(error))
+            self._reject(400, malformed(error))
         finally:
             self._is_parsing = False
         if self._bytes_beside_body > LARGEST_HEAD:
-            self._reject_head()
+            target = self._request.target if self._request and self._is_in_head else b""
+            self._reject(long_head(len(target), self._field_bytes), TOO_LONG)
         elif self._deadline == inf and self._active is None and self._idle_until == inf:
             self._expect()  # after empty lines, which do not start a request
         return parsed
@@ -254,7 +194,7 @@ class Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(line + lines_of(kept) + b"\r\n")
         except httptools.HttpParserError as error:
-            self._reject(400, _malformed(error))
+            self._reject(400, malformed(error))
 
     def on_message_begin(self) -> None:
         """Starts the deadline of a request, unless it started with the connection."""
@@ -275,12 +215,7 @@ class Connection(asyncio.Protocol):
         request = self._request
         if request is None or not self._is_in_head or len(request.headers) > MAX_HEADERS:
             return
-        name = name.lower()
-        request.headers.append((name, value.strip(b" \t")))
-        if name == b"host":
-            request.hosts += 1
-        elif name in _OF_BODY:
-            request.has_body = True
+        request.add(name, value)
 
     def on_headers_complete(self) -> None:
         """Passes a request on whose body may be long, unless its head is rejected."""
@@ -290,19 +225,12 @@ class Connection(asyncio.Protocol):
         assert request
         if self.out.is_closing:
             return None
-        headers = request.headers
-        request.version = self._parser.get_http_version()
-        if len(headers) > MAX_HEADERS or len(request.target) + self._field_bytes > LARGEST_HEAD:
-            return self._reject_head()
-        if request.version not in ("1.0", "1.1"):
-            return self._reject(505)
-        if request.hosts != 1 and (request.hosts > 1 or request.version != "1.0"):
-            return self._reject(400)
-        if request.has_body and not _is_coding_known(headers):
-            return self._reject(501)
         request.method = self._parser.get_method()
-        if request.method == b"CONNECT":
-            return self._reject(400, "this is not a proxy; CONNECT is not accepted")
+        request.version = self._parser.get_http_version()
+        fault = request.fault(self._field_bytes)
+        if fault is not None:
+            return self._reject(*fault)
+        self._field_bytes = 0
         if self._parser.should_upgrade():
             self._is_upgrade = True
             return None
@@ -327,7 +255,9 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         """Passes the request on, unless that was done when its head was complete."""
         if self._is_upgrade:
-            return
+            return None
+        if self._field_bytes > LARGEST_HEAD:
+            return self._reject(431, TOO_LONG)
         self._expect_nothing()
         self._is_in_head = True
         self._bytes_beside_body = 0
@@ -336,11 +266,12 @@ class Connection(asyncio.Protocol):
         assert request
         request.is_complete = True
         if self.out.is_closing or request in self._waiting:
-            return
+            return None
         if request is not self._active:
             self._begin(request)
         elif self._call is not None:
             self._call.complete()
+        return None
 
     def update_reading(self) -> None:
         """Receives nothing more while too much waits."""
@@ -383,7 +314,7 @@ class Connection(asyncio.Protocol):
     def start(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """Sends the head of a response."""
         lines = lines_of(headers)
-        self.out.write(b"%b%b%b\r\n" % (_STATUS_LINES[status], self.server.date, lines))
+        self.out.write(b"%b%b%b\r\n" % (STATUS_LINES[status], self.server.date, lines))
 
     def keeps_alive(self, request: Request) -> bool:
         """Whether another request may follow; decided when the response begins.
@@ -442,7 +373,7 @@ class Connection(asyncio.Protocol):
         """Rejects a pending request, because the server stops."""
         if self._active is not None and self._call is None:
             self._active = None
-            self._reject(503)
+            self._reject(503, STOPPING)
 
     def _expect(self) -> None:
         self._idle_until = inf
@@ -457,52 +388,27 @@ class Connection(asyncio.Protocol):
             if self._is_reading_paused or self._is_busy():
                 self._expect()  # the server delays the request, not the client
             else:
-                self._reject(408)
+                self._reject(408, "the request did not arrive in time")
         elif now >= self._idle_until:
             self.out.close()
 
-    def _reject_head(self) -> None:
-        target = b"" if self._request is None else self._request.target
-        self._reject(414 if len(target) > self._field_bytes else 431)
-
-    def _reject(self, status: int, why: str = "") -> None:
+    def _reject(self, status: int, detail: str) -> None:
         self._expect_nothing()
         if self.out.is_closing:
             return
-        detail = why or _DETAILS[status]
-        _log.warning("a request was refused: %d %s: %s", status, _REASONS[status], detail)
+        request_id = token_hex(16)
+        self.server.count_refusal(status)
+        _log.warning("request %s was refused: %d: %s", request_id, status, detail)
         # The error must not be written into or instead of another response.
         is_free = self._active is None or (
             self._active is self._request and self._call is not None and not self._call.has_started
         )
         if is_free:
+            head, body = refusal(status, detail, request_id, self.server.date)
             is_parsed = self._request is not None and self._request.target != b""
             is_head = is_parsed and self._parser.get_method() == b"HEAD"
-            self.out.write(self._refusal(status, detail, is_head=is_head))
+            self.out.write(head if is_head else head + body)
         if status in (408, 503):
             self.out.end()
         else:
             self.out.close()
-
-    def _refusal(self, status: int, detail: str, *, is_head: bool) -> bytes:
-        request_id = token_hex(16)
-        code = "unavailable" if status == 503 else "invalid-request"
-        body = problems.document(make(code, status, detail), request_id)
-        fields = (
-            f"content-type: {problems.CONTENT_TYPE.decode()}\r\ncontent-length: {len(body)}\r\n"
-            f"x-request-id: {request_id}\r\nconnection: close\r\n\r\n"
-        )
-        head = _STATUS_LINES[status] + self.server.date + fields.encode()
-        return head + (b"" if is_head else body)
-
-
-def _is_coding_known(headers: Iterable[tuple[bytes, bytes]]) -> bool:
-    """Whether the body has no coding but chunked (RFC 9112 section 6.1)."""
-    codings = [value.lower() for name, value in headers if name == b"transfer-encoding"]
-    # llhttp refuses a body whose last coding is another one.
-    return codings in ([], [b"chunked"]) or not codings[-1].endswith(b"chunked")
-
-
-def _malformed(error: httptools.HttpParserError) -> str:
-    is_ours = isinstance(error, httptools.HttpParserCallbackError)
-    return f"malformed HTTP: {'the target is not a URL' if is_ours else error}"

@@ -17,7 +17,7 @@ from comptroller import arguments
 from comptroller.bulk.loading import LoadOptions, LoadResult
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import problems
-from comptroller.http.callers import Caller, require_scope
+from comptroller.http.authentication import Caller, require_scope
 from comptroller.http.exchange import PIECEWISE, Disconnected, Exchange, Headers
 from comptroller.http.problems import problem
 from comptroller.local import LocalHost
@@ -37,7 +37,7 @@ _PROGRESS_HEADERS = [(b"preference-applied", _PREFERS_PROGRESS), (b"x-accel-buff
 _MAX_SPOOLING = 8
 
 
-class Bulk:
+class LoadsAndExports:
     """Answers loads and exports of a store.
 
     Args:

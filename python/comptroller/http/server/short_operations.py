@@ -15,13 +15,14 @@ from comptroller.http.app import COMPRESSED_FROM, App
 from comptroller.http.exchange import OUTCOME, RATED, lines_of
 from comptroller.http.log import Log
 from comptroller.http.metrics import SECONDS
-from comptroller.http.tokens import Verified
+from comptroller.http.oauth.tokens import Verified
 from comptroller.http.writes import LARGE_BODY, Outcome
 
 if TYPE_CHECKING:
-    from comptroller.http.bearer import Bearer
-    from comptroller.http.connection import Connection, Request
-    from comptroller.http.rate import Rate
+    from comptroller.http.oauth.bearer import Bearer
+    from comptroller.http.oauth.rate import Rate
+    from comptroller.http.server.connection import Connection
+    from comptroller.http.server.request import Request
 
 _WATCH_EVERY_S = 0.4
 _LOADS = b"/operator/load/"
@@ -59,7 +60,7 @@ class ShortOperations:
         self._writes = app.writes
         self._bearer = bearer
         self._log = log
-        self._mark: object = None
+        self._generation: object = None
         self._is_iteration_ending = False
         self._core = _core.Responder(
             [_route(app, row) for row in routes.ROWS],
@@ -150,24 +151,24 @@ class ShortOperations:
     def forget(self) -> None:
         """Forgets all callers, until the application accepts their tokens again."""
         self._core.forget()
-        self._mark = None
+        self._generation = None
 
     async def watch(self) -> None:
         """Forgets all callers whenever a key or a client changes. Runs until it is cancelled."""
         while True:
             try:
-                mark = await self._bearer.verifier.mark()
+                generation = await self._bearer.verifier.generation()
             except Exception as error:
                 if not isinstance(error, Error):  # continue even after a defect
                     _log.exception("the keys and clients could not be watched")
-                mark = None
-            if mark is None or mark != self._mark:
+                generation = None
+            if generation is None or generation != self._generation:
                 self.forget()
-                self._mark = mark
+                self._generation = generation
             await asyncio.sleep(_WATCH_EVERY_S)
 
     def _admit(self, token: bytes, verified: Verified) -> None:
-        if verified.mark != self._mark:  # one of the two is outdated
+        if verified.generation != self._generation:  # one of the two is outdated
             return self.forget()
         caller = verified.caller
         self._core.admit(

@@ -15,7 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from comptroller import _core
-from comptroller.http import server
+from comptroller.http.server.serving import cannot_listen, listen
+from comptroller.http.server.signals import END_AT_LATEST_S, END_NOW_WITHIN_S, on_signals
 
 _READY = b"ready\n"
 #: If a worker ran for less than this, the next pause is longer.
@@ -23,22 +24,22 @@ _SETTLED_S = 10.0
 _LONGEST_PAUSE_S = 30.0
 #: The time limits for the end of the workers after the first and after a second signal. They leave
 #: the supervisor time to end, and are longer than those of a worker after a second signal.
-_KILL_AFTER_S = server.END_AT_LATEST_S - 0.5
-_KILL_NOW_AFTER_S = server.END_NOW_WITHIN_S + 0.5
-_END_NOW_WITHIN_S = server.END_NOW_WITHIN_S + 1
+_KILL_AFTER_S = END_AT_LATEST_S - 0.5
+_KILL_NOW_AFTER_S = END_NOW_WITHIN_S + 0.5
+_END_NOW_WITHIN_S = END_NOW_WITHIN_S + 1
 #: Linux distributes the connections among the sockets of a port. On other systems all workers share
 #: one socket, from which one idle worker may accept most connections.
 _IS_SPREADING = sys.platform == "linux"
 _log = logging.getLogger(__name__)
 
 
-def listen(host: str, port: int, count: int) -> list[socket.socket]:
-    """Returns a socket for each worker, all on one port. Raises Unusable as `server.listen` does.
+def listen_for_workers(host: str, port: int, count: int) -> list[socket.socket]:
+    """Returns a socket for each worker, all on one port. Raises Unusable as `listen` does.
 
     Another server cannot bind the port. The sockets stay open when a worker ends, so connections
     that it has not accepted wait for its replacement.
     """
-    first = server.listen(host, port)
+    first = listen(host, port)
     if not _IS_SPREADING:
         return [first, *(first.dup() for _ in range(count - 1))]
     bound: list[socket.socket] = []
@@ -56,7 +57,7 @@ def listen(host: str, port: int, count: int) -> list[socket.socket]:
         except OSError as error:
             for each in bound:
                 each.close()
-            raise server.cannot_listen(host, port, error) from error
+            raise cannot_listen(host, port, error) from error
     return bound
 
 
@@ -90,7 +91,7 @@ def supervise(
 
 def end_with_supervisor() -> None:
     """Stops this worker when its supervisor ends, even by SIGKILL."""
-    _core.end_with_input(within_s=server.END_AT_LATEST_S)
+    _core.end_with_input(within_s=END_AT_LATEST_S)
 
 
 def has_supervisor_ended() -> bool:
@@ -121,7 +122,7 @@ class _Supervisor:
         self._has_failed = False
 
     async def run(self) -> int:
-        server.on_signals(self._stop, self._reload, self._notify, _END_NOW_WITHIN_S)
+        on_signals(self._stop, self._reload, self._notify, _END_NOW_WITHIN_S)
         first, *others = range(len(self._commands))
         try:
             await self._start(first)

@@ -1,0 +1,1 @@
+"""An HTTP/1.1 server for the application: connections, TLS, signals and worker processes."""
