@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from description import Description, Member, Operation, Resource, python_name
@@ -29,6 +30,14 @@ _MORE = {
 }
 # Docstring entry of streams and iterators, which have the filters of their list.
 _FILTERS = [("filters", _MORE["filters"])]
+# What makes the class of a resource that of its coroutines.
+_ASYNC = (
+    (r"^class (\w+)\(Resource\)", r"class Async\1(AsyncResource)"),
+    (r" of a service\.", " of an asynchronous service."),
+    (r"^    def (?!iter\b)", "    async def "),
+    (r"(= |return )(self\._(?:send|stream)\()", r"\1await \2"),
+    (r"-> Iterator\[", "-> AsyncIterator["),
+)
 
 
 def routes_module(description: Description) -> str:
@@ -98,7 +107,7 @@ def resource_module(description: Description, resource: Resource) -> str:
         + "from comptroller.operations.resource import Resource, list_request, record_request\n"
         "from comptroller.operations.resource import request\n",
         _filters_class(description, resource),
-        _class(description, resource, is_async=False),
+        _class(description, resource),
     )
 
 
@@ -110,7 +119,7 @@ def async_resource_module(description: Description, resource: Resource) -> str:
         + f"from comptroller.operations.{resource.name} import {resource.record}Filters\n"
         "from comptroller.async_operations.resource import AsyncResource\n"
         "from comptroller.operations.resource import list_request, record_request, request\n",
-        _class(description, resource, is_async=True),
+        _asynchronous(_class(description, resource)),
     )
 
 
@@ -149,21 +158,26 @@ def _filters_class(description: Description, resource: Resource) -> str:
     return "\n".join(lines)
 
 
-def _class(description: Description, resource: Resource, *, is_async: bool) -> str:
-    prefix = "Async" if is_async else ""
-    where = "an asynchronous service" if is_async else "a service"
+def _asynchronous(text: str) -> str:
+    """Returns the class of the coroutines of a resource, from the text of its class."""
+    for pattern, replacement in _ASYNC:
+        text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
+    return text
+
+
+def _class(description: Description, resource: Resource) -> str:
     answer = f":class:`comptroller.records.{resource.record}`"
     parts = [
-        f"class {prefix}{resource.class_name}({prefix}Resource):",
-        docstring(4, f"The {resource.plural} of {where}.", f"Each is a {answer}."),
+        f"class {resource.class_name}(Resource):",
+        docstring(4, f"The {resource.plural} of a service.", f"Each is a {answer}."),
         "",
         "    __slots__ = ()",
     ]
     for operation in description.operations_of(resource):
-        parts += ["", _method(description, operation, is_async=is_async)]
+        parts += ["", _method(description, operation)]
         if operation.is_list:
-            parts += ["", _iter(resource, operation, is_async=is_async)]
-            parts += ["", _stream(resource, is_async=is_async)]
+            parts += ["", _iter(resource, operation)]
+            parts += ["", _stream(resource)]
     return "\n".join(parts)
 
 
@@ -172,7 +186,7 @@ def _type(member: Member) -> str:
     return _SEVERAL.get(one, f"{one} | Iterable[{one}]") if member.is_array else one
 
 
-def _method(description: Description, operation: Operation, *, is_async: bool) -> str:
+def _method(description: Description, operation: Operation) -> str:
     takes_record = operation.verb == "put" and operation.request in description.records
     members = description.members_of(operation.request)
     names = {python_name(name): name for name in members}
@@ -190,16 +204,13 @@ def _method(description: Description, operation: Operation, *, is_async: bool) -
     annotation = _TYPES[answer.members[member].type] if is_bare else returns
     signature = _signature(description, operation, takes_record=takes_record)
     sent = f"self._send({_request(description, operation, takes_record)}, {returns})"
-    sent = f"await {sent}" if is_async else sent
-    if is_bare:
-        sent = f"({sent}).{member}" if is_async else f"{sent}.{member}"
-    head = "async def" if is_async else "def"
+    lines = [f"answer = {sent}", f"return answer.{member}"] if is_bare else [f"return {sent}"]
     more = "Returns one page." if operation.is_list else operation.details
     one_line = f"{operation.summary} {more}".strip()
     fits = len(one_line) < 80
     return "\n".join(
         [
-            f"    {head} {operation.verb}({', '.join(signature)}) -> {annotation}:",
+            f"    def {operation.verb}({', '.join(signature)}) -> {annotation}:",
             docstring(
                 8,
                 one_line if fits else operation.summary,
@@ -207,7 +218,7 @@ def _method(description: Description, operation: Operation, *, is_async: bool) -
                 arguments,
                 _errors(description, operation),
             ),
-            f"        return {sent}",
+            *(f"        {line}" for line in lines),
         ]
     )
 
@@ -291,13 +302,12 @@ def _errors(description: Description, operation: Operation) -> list[tuple[str, s
     return [(each, "; ".join(by_exception[each])) for each in exceptions]
 
 
-def _iter(resource: Resource, operation: Operation, *, is_async: bool) -> str:
+def _iter(resource: Resource, operation: Operation) -> str:
     filters = f"{resource.record}Filters"
-    iterator = "AsyncIterator" if is_async else "Iterator"
     return "\n".join(
         [
             "    def iter(self, *, order: Order | None = None, limit: int = 1000, "
-            f"**filters: Unpack[{filters}]) -> {iterator}[{resource.record}]:",
+            f"**filters: Unpack[{filters}]) -> Iterator[{resource.record}]:",
             docstring(
                 8,
                 sentence(f"iterates over all {resource.plural} that match"),
@@ -311,12 +321,11 @@ def _iter(resource: Resource, operation: Operation, *, is_async: bool) -> str:
     )
 
 
-def _stream(resource: Resource, *, is_async: bool) -> str:
+def _stream(resource: Resource) -> str:
     filters = f"{resource.record}Filters"
-    head, answer = ("async def", "return await") if is_async else ("def", "return")
     return "\n".join(
         [
-            f"    {head} stream(self, columns: str | Sequence[str] | None = None, "
+            f"    def stream(self, columns: str | Sequence[str] | None = None, "
             f"**filters: Unpack[{filters}]) -> Stream:",
             docstring(
                 8,
@@ -325,6 +334,6 @@ def _stream(resource: Resource, *, is_async: bool) -> str:
                 [("columns", _MORE["columns"]), *_FILTERS],
                 [("InvalidRequest", "a filter or column is unknown, or a filter is not valid")],
             ),
-            f'        {answer} self._stream("{resource.kind}", columns, filters, {filters})',
+            f'        return self._stream("{resource.kind}", columns, filters, {filters})',
         ]
     )

@@ -215,9 +215,7 @@ class AsyncIdentities(AsyncResource):
             InvalidRequest: an argument is not valid.
             NotFound: no record has this id, or it belongs to another customer.
         """
-        return (
-            await self._send(
-                request("identities.permits", query={"id": id, "action": action, "at": at}),
-                Permission,
-            )
-        ).permitted
+        answer = await self._send(
+            request("identities.permits", query={"id": id, "action": action, "at": at}), Permission
+        )
+        return answer.permitted

@@ -230,6 +230,7 @@ class Identities(Resource):
             InvalidRequest: an argument is not valid.
             NotFound: no record has this id, or it belongs to another customer.
         """
-        return self._send(
+        answer = self._send(
             request("identities.permits", query={"id": id, "action": action, "at": at}), Permission
-        ).permitted
+        )
+        return answer.permitted
