@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from math import isfinite, isnan, nan
-from typing import TypeAlias
+from operator import index
+from typing import SupportsIndex, TypeAlias
 from uuid import UUID
 
 import msgspec
@@ -60,6 +61,8 @@ def text(name: str, value: object) -> str:
         return str(value)
     if isinstance(value, float):
         raise _inexact(name, value)
+    if isinstance(value, SupportsIndex):  # an integer of NumPy
+        return _integer(name, index(value))
     raise invalid(name, f"{_type_name(value)} is not allowed; {_ALLOWED}")
 
 
@@ -90,9 +93,12 @@ def money(name: str, value: object) -> str:
 
 def whole(name: str, value: object, most: int) -> int:
     """Returns a whole number from 0 to `most`. Raises InvalidRequest for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise invalid(name, f"it must be a whole number from 0 to {most}")
-    return value
+    number = index(value)
+    if not 0 <= number <= most:
+        raise invalid(name, f"it must be a whole number from 0 to {most}")
+    return number
 
 
 def flag(name: str, value: object) -> bool:

@@ -376,3 +376,8 @@ def test_iter_and_stream_take_the_filters_of_list_and_list_sends_them_all(
     method(**dict.fromkeys(names, "x"))
     sent = [name.replace("_at.", "_at_") for name, _ in recorder.requests[0][1]]
     assert sorted(sent) == sorted(names)
+
+
+def test_an_integer_of_numpy_is_an_integer() -> None:
+    numpy = pytest.importorskip("numpy")
+    assert listed(limit=numpy.int64(5)) == [("limit", "5")]

@@ -93,6 +93,7 @@ def connect(
         client = httpx2.Client(
             transport=transport,
             timeout=_seconds(timeout_s),
+            headers=_user_agent(),
             mounts=dict.fromkeys(endpoints.direct()),
         )
     channel = BlockingChannel(client, clock or SystemClock())
@@ -157,6 +158,7 @@ def connect_async(
         client = httpx2.AsyncClient(
             transport=transport,
             timeout=_seconds(timeout_s),
+            headers=_user_agent(),
             mounts=dict.fromkeys(endpoints.direct()),
         )
     channel = AsyncChannel(client, clock or AsyncSystemClock())
@@ -219,8 +221,15 @@ def _session(
     return Session(sender, credentials, endpoints.base)
 
 
+def _user_agent() -> dict[str, str]:
+    import comptroller
+
+    return {"user-agent": f"comptroller/{comptroller.__version__}"}
+
+
 def _seconds(timeout_s: float) -> float:
-    if not isinstance(timeout_s, (int, float)) or not (isfinite(timeout_s) and timeout_s > 0):
+    is_number = isinstance(timeout_s, (int, float)) and not isinstance(timeout_s, bool)
+    if not is_number or not (isfinite(timeout_s) and timeout_s > 0):
         raise invalid("timeout_s", "not a time limit; give a number of seconds above 0")
     return timeout_s
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -47,6 +48,8 @@ _UNSENT = (
     httpx2.UnsupportedProtocol,
     httpx2.LocalProtocolError,
 )
+# OpenSSL's reasons if the other side sends something else than TLS.
+_NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST"})
 _CODES = {
     401: "unauthenticated",
     403: "insufficient-scope",
@@ -193,6 +196,9 @@ class Sender:
         except httpx2.InvalidURL as error:
             raise make("invalid-request", 400, f"{place} is not a valid URL: {error}") from error
         except httpx2.RequestError as error:
+            cause = _lasting_cause(error)
+            if cause:
+                raise unusable(f"{place} got no response: {cause}") from error
             was_sent = not isinstance(error, _UNSENT)
             failure = Failure(unanswered(place, error), is_temporary=True, may_be_executed=was_sent)
             raise failure from error
@@ -202,6 +208,22 @@ def unanswered(place: str, error: httpx2.RequestError) -> Error:
     """Returns the error of a request without a complete response."""
     why = "timed out" if isinstance(error, httpx2.TimeoutException) else str(error)
     return unavailable(f"{place} got no response: {why or type(error).__name__}")
+
+
+def _lasting_cause(error: BaseException) -> str:
+    """Returns why no attempt can open a TLS connection, and what to do; empty if one may."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, ssl.SSLCertVerificationError):
+            return (
+                f"its certificate is not trusted ({seen.verify_message}); if an authority of your"
+                " organisation signed it, give the authority's certificate in PEM with the"
+                " environment variable SSL_CERT_FILE"
+            )
+        if isinstance(seen, ssl.SSLError) and seen.reason in _NO_TLS:
+            return "the port does not speak TLS; give a URL with http:// or the port of HTTPS"
+        seen = seen.__cause__ or seen.__context__
+    return ""
 
 
 def _outcome_unknown(error: Error) -> Error:
