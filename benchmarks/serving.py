@@ -83,7 +83,7 @@ def _aims(results: dict[str, Outcome], case: str, goals: dict[str, float]) -> li
 def lists_row(plan: Plan) -> Row:
     results = lists.compare(plan.data, rounds(plan))
     shapes = list(map(lists.shape, lists.SHAPES))
-    cases = [*map(lists.case, lists.SIZES), *shapes]
+    cases = [*map(lists.case, lists.SIZES), *shapes, *lists.FRONTS]
     header, lines = _table(results, dict.fromkeys(cases, FIGURES))
     aims = [
         aim for size, goals in LIST_AIMS.items() for aim in _aims(results, lists.case(size), goals)
@@ -121,7 +121,9 @@ def lists_row(plan: Plan) -> Row:
             " transport that joins the head and the body of a response into one write. Before the"
             " measurement, the response of each server is compared with the store's. The shapes are"
             " the request as clients and proxies send it: with a timestamp in the query, an empty"
-            " cursor, Content-Type, X-Request-Id, and the headers of requests, axios and Envoy.",
+            " cursor, Content-Type, X-Request-Id, and the headers of requests, axios and Envoy."
+            " Over TLS, the server has a P-256 certificate; nginx is one process on the same"
+            " machine, which keeps its connections to the server. Its CPU time is not counted.",
             f"{instructions.HOW} {'' if counted else instructions.NOT_MEASURED}".strip(),
         ],
         header,

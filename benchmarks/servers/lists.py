@@ -6,14 +6,16 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 import stores
 from contest import Outcome
 from servers.callers import CUSTOMER, TOKEN
+from servers.fronts import NGINX, behind_nginx, certificate
 from servers.rounds import Contender, Measure, in_rounds
 from servers.running import (
     ROUND_S,
@@ -70,6 +72,9 @@ SHAPES: dict[str, tuple[str, dict[str, str]]] = {
         },
     ),
 }
+TLS, PROXIED = "20 claims over TLS", "20 claims behind nginx"
+#: The cases of our server only, with TLS of its own and with a proxy.
+FRONTS = (TLS, PROXIED)
 SLOW_ROUND_S = 3  # so that a round of a slow server has enough requests for a p99
 
 
@@ -96,16 +101,24 @@ def compare(folder: Path, rounds: int) -> dict[str, Outcome]:
         "json_in_sql": partial(_peer, store, "json_in_sql", owned),
         "limit": partial(_peer, store, "ready_made", store),
     }
-    cases = [*map(case, SIZES), *map(shape, SHAPES)]
+    cases = [*map(case, SIZES), *map(shape, SHAPES), *FRONTS]
     return in_rounds(contenders, cases, rounds)
 
 
 @contextmanager
 def _comptroller(store: Path) -> Iterator[Measure]:
     credentials = client(store, SCOPE)
-    with started(ours(store)) as server:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        server = stack.enter_context(started(ours(store)))
         bearer = token(server.address, credentials)
-        yield _ready(store, server, bearer, ROUND_S, SHAPES)
+        measure = _ready(store, server, bearer, ROUND_S, SHAPES)
+        options = ["--issuer", server.address, *certificate(folder)]
+        fronts = {TLS: stack.enter_context(started(ours(store, *options)))}
+        if NGINX:
+            fronts[PROXIED] = stack.enter_context(behind_nginx(server, folder))
+        behind = {name: _ready(store, front, bearer, ROUND_S) for name, front in fronts.items()}
+        yield lambda name: behind[name](case(20)) if name in behind else measure(name)
 
 
 @contextmanager

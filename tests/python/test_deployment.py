@@ -86,7 +86,7 @@ def proxied(tmp_path: Path) -> Iterator[Proxied]:
             ("listen 443", f"listen 127.0.0.1:{port}"),
             ("/etc/ssl/books.example/cert.pem", str(cert)),
             ("/etc/ssl/books.example/key.pem", str(key)),
-            ("http://127.0.0.1:8080", server.address),
+            ("server 127.0.0.1:8080", f"server {server.address.removeprefix('http://')}"),
         ):
             assert before in site
             site = site.replace(before, after)
