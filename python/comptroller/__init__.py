@@ -14,82 +14,44 @@ from __future__ import annotations
 # of `import comptroller`.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from comptroller.bulk.loading import LoadResult
-    from comptroller.bulk.pulling import pull
-    from comptroller.bulk.rejections import Rejection, RejectionGroup
-    from comptroller.bulk.sampling import sample
-    from comptroller.bulk.streams import Stream
+    from comptroller.bulk.loading import LoadResult as LoadResult
+    from comptroller.bulk.pulling import pull as pull
+    from comptroller.bulk.rejections import Rejection as Rejection, RejectionGroup as RejectionGroup
+    from comptroller.bulk.sampling import sample as sample
+    from comptroller.bulk.streams import Stream as Stream
     from comptroller.errors import (
-        Closed,
-        Conflict,
-        Error,
-        FieldError,
-        Forbidden,
-        InvalidRequest,
-        MissingExtra,
-        NotFound,
-        OutcomeUnknown,
-        RateLimited,
-        ReadOnly,
-        Unauthenticated,
-        Unavailable,
-        Unsupported,
-        Unusable,
+        Closed as Closed,
+        Conflict as Conflict,
+        Error as Error,
+        FieldError as FieldError,
+        Forbidden as Forbidden,
+        InvalidRequest as InvalidRequest,
+        MissingExtra as MissingExtra,
+        NotFound as NotFound,
+        OutcomeUnknown as OutcomeUnknown,
+        RateLimited as RateLimited,
+        ReadOnly as ReadOnly,
+        Unauthenticated as Unauthenticated,
+        Unavailable as Unavailable,
+        Unsupported as Unsupported,
+        Unusable as Unusable,
     )
-    from comptroller.local import open  # noqa: A004
-    from comptroller.operations.pages import Page
+    from comptroller.local import open as open  # noqa: A004
+    from comptroller.operations.pages import Page as Page
     from comptroller.records import (
-        Balance,
-        Claim,
-        Control,
-        Identity,
-        Orchestration,
-        PayoutGroup,
-        RewardAddress,
+        Balance as Balance,
+        Claim as Claim,
+        Control as Control,
+        Identity as Identity,
+        Orchestration as Orchestration,
+        PayoutGroup as PayoutGroup,
+        RewardAddress as RewardAddress,
     )
-    from comptroller.remote import connect, connect_async
-    from comptroller.remote.async_service import AsyncService
-    from comptroller.service import Service
+    from comptroller.remote import connect as connect, connect_async as connect_async
+    from comptroller.remote.async_service import AsyncService as AsyncService
+    from comptroller.service import Service as Service
 
     __version__: str
-
-__all__ = [
-    "AsyncService",
-    "Balance",
-    "Claim",
-    "Closed",
-    "Conflict",
-    "Control",
-    "Error",
-    "FieldError",
-    "Forbidden",
-    "Identity",
-    "InvalidRequest",
-    "LoadResult",
-    "MissingExtra",
-    "NotFound",
-    "Orchestration",
-    "OutcomeUnknown",
-    "Page",
-    "PayoutGroup",
-    "RateLimited",
-    "ReadOnly",
-    "Rejection",
-    "RejectionGroup",
-    "RewardAddress",
-    "Service",
-    "Stream",
-    "Unauthenticated",
-    "Unavailable",
-    "Unsupported",
-    "Unusable",
-    "__version__",
-    "connect",
-    "connect_async",
-    "open",
-    "pull",
-    "sample",
-]
 
 _NAMES_BY_MODULE = {
     "remote.async_service": ("AsyncService",),
@@ -130,6 +92,17 @@ _NAMES_BY_MODULE = {
     "bulk.streams": ("Stream",),
 }
 _SUBMODULES = ("errors", "records")
+# Not `open`, which a star import would put in the place of the built-in function, and no name that
+# an extra has.
+__all__ = [
+    "__version__",
+    *(
+        name
+        for names in _NAMES_BY_MODULE.values()
+        for name in names
+        if name not in ("open", "AsyncService")
+    ),
+]
 
 
 def _load(name: str) -> object:
@@ -145,7 +118,13 @@ def _load(name: str) -> object:
         module = next((path for path, names in _NAMES_BY_MODULE.items() if name in names), None)
         if module is None:
             raise AttributeError(f"module 'comptroller' has no attribute {name!r}")
-        value = getattr(import_module(f"comptroller.{module}"), name)
+        try:
+            value = getattr(import_module(f"comptroller.{module}"), name)
+        except ModuleNotFoundError as error:  # hasattr() and inspect expect an AttributeError
+            raise AttributeError(
+                f"comptroller.{name} needs {error.name}, which is not installed; "
+                "pip install 'comptroller[client]'"
+            ) from error
     globals()[name] = value
     return value
 
@@ -155,4 +134,4 @@ if not TYPE_CHECKING:  # with __getattr__, a type checker would accept any name
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_SUBMODULES]
+    return sorted([*__all__, "AsyncService", "open", *_SUBMODULES])

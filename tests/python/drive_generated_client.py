@@ -19,8 +19,7 @@ FOLDER, ADDRESS, ID, SECRET = sys.argv[1:]
 sys.path.insert(0, FOLDER)
 
 import generated.api  # noqa: E402
-from generated import models as m  # noqa: E402
-from generated import types  # noqa: E402
+from generated import models as m, types  # noqa: E402
 
 EVM = "0x" + "ab" * 20
 NOON = datetime(2026, 1, 31, 12, 0, 0, 123456, tzinfo=UTC)

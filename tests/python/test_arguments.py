@@ -25,8 +25,7 @@ from comptroller.operations import (
     reward_addresses,
 )
 from comptroller.records import Claim, CryptoEndpoint, Orchestration, Source
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 EMPTY_PAGE = b'{"items": [], "next_page_cursor": ""}'

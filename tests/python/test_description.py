@@ -209,6 +209,25 @@ def test_the_package_has_the_same_names_for_type_checkers_and_at_run_time():
     }
     loaded = comptroller._NAMES_BY_MODULE
     assert imported == {f"comptroller.{module}": set(names) for module, names in loaded.items()}
-    assert sorted(comptroller.__all__) == sorted({"__version__"}.union(*imported.values()))
-    for name in comptroller.__all__:
+    assert set(dir(comptroller)) - {"errors", "records"} == set.union(*imported.values()) | {
+        "__version__"
+    }
+    for name in dir(comptroller):
         assert getattr(comptroller, name)
+
+
+def test_the_package_without_its_extras_can_be_examined():
+    program = """
+import inspect, sys
+sys.modules["httpx2"] = None  # as if it were not installed
+import comptroller
+assert not hasattr(comptroller, "AsyncService")
+assert dict(inspect.getmembers(comptroller))["Service"] is comptroller.Service
+try:
+    comptroller.AsyncService
+except AttributeError as error:
+    assert "pip install 'comptroller[client]'" in str(error)
+from comptroller import *
+assert open is __builtins__.open and Service
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -15,8 +15,7 @@ import comptroller
 import pytest
 from comptroller._core import Principal, Store
 from comptroller.description import described, operations
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from lines import address, claim, control, group, identity, load, orchestration
 
 NUMBERED = "01900000-0000-7000-8000-00000000000"

@@ -13,8 +13,7 @@ import pytest
 from comptroller import Service
 from comptroller.errors import Error
 from examples import EVM_ADDRESSES, KINDS, accounted, group_id, loaded, short_line
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 TIMES = [f"2026-01-0{day}T00:00:00Z" for day in range(1, 8)]
 IDENTITIES = ["i0", "i1"]

@@ -10,8 +10,7 @@ import comptroller
 import pytest
 from comptroller import InvalidRequest, Service
 from examples import KINDS, LINES, accounted, line
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 for needed in ("polars", "duckdb", "xlsxwriter", "fastexcel"):
     pytest.importorskip(needed)

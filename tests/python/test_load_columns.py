@@ -14,8 +14,7 @@ import comptroller
 import pytest
 from comptroller import LoadResult, Service
 from examples import accounted, line, short_line
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 pl = pytest.importorskip("polars")
 

@@ -13,8 +13,7 @@ from urllib.parse import quote_plus, urlencode
 import comptroller
 import pytest
 from comptroller.routes import TOKEN_PATH
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from token_server import FORM, Known, Served, basic
 
 BASIC = 'Basic realm="comptroller"'

@@ -6,8 +6,7 @@ import shutil
 from datetime import UTC, datetime, timedelta
 
 import comptroller
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from lines import control, identity, load
 
 ACTIONS = ("BUY", "SELL", "DEPOSIT", "WITHDRAW")

@@ -14,8 +14,7 @@ import pytest
 from comptroller import InvalidRequest
 from comptroller._core import TextRows
 from examples import KINDS, LINES, loaded
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 duckdb = pytest.importorskip("duckdb")
 

@@ -14,8 +14,7 @@ import pytest
 from command_line import Run, claim, lines
 from comptroller import InvalidRequest
 from examples import KINDS, LINES, loaded
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("duckdb")

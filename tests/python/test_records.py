@@ -24,8 +24,7 @@ from comptroller.records import (
     StatusDetails,
     Transfer,
 )
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 TIME = '"2026-01-31T23:59:59.000001Z"'
 MOMENT = datetime(2026, 1, 31, 23, 59, 59, 1, tzinfo=UTC)

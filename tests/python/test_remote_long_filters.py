@@ -14,8 +14,10 @@ import pytest
 from comptroller.http import app
 from in_process import InProcess, Tokens
 from lines import ids, load, orchestration
-from on_loopback import open_as as served_as  # noqa: F401
-from on_loopback import start  # noqa: F401
+from on_loopback import (
+    open_as as served_as,  # noqa: F401
+    start,  # noqa: F401
+)
 
 LIST = "/v2/orchestration/orchestrations"
 FORM = {

@@ -11,8 +11,7 @@ from typing import Any
 import comptroller
 import polars
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from lines import START, at, claim, group, load
 from reporting import only, over, ran
 

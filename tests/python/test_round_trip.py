@@ -24,8 +24,7 @@ from examples import (
     ndjson,
     short_line,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 
 def export_all(service: Service, folder: Path) -> dict[str, bytes]:

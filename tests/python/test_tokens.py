@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from comptroller.http.oauth import keys
 from comptroller.http.oauth.authority import JWKS_PATH
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from joserfc import jwt
 from joserfc.jwk import ECKey, OKPKey
 from token_server import ISSUER, Known, Served
