@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import click
@@ -148,9 +149,12 @@ def _plain(value: object) -> object:
 
 def console(*, error: bool = False) -> Console:
     """Return a console for standard output or error that prints plain text, not markup."""
-    from rich.console import Console
+    from rich.console import Console, ConsoleDimensions
 
-    return Console(stderr=error, markup=False, highlight=False, emoji=False, soft_wrap=False)
+    made = Console(stderr=error, markup=False, highlight=False, emoji=False, soft_wrap=False)
+    if made.is_dumb_terminal:  # rich would print 80 columns
+        made.size = ConsoleDimensions(*get_terminal_size())
+    return made
 
 
 def table(*columns: str, title: str | None = None) -> Table:
@@ -202,12 +206,14 @@ def table_of(columns: Iterable[TableColumn]) -> Table:
 
 def show(*things: RenderableType) -> None:
     """Print tables separated by empty lines; columns that must not wrap may exceed the terminal."""
+    from rich.console import ConsoleDimensions
     from rich.measure import Measurement
 
     for number, thing in enumerate(things):
         out = console()
         unbound = out.options.update(width=_UNBOUND)
-        out.width = max(out.width, Measurement.get(out, unbound, thing).minimum)
+        width = max(out.width, Measurement.get(out, unbound, thing).minimum)
+        out.size = ConsoleDimensions(width, out.height)
         if number:
             out.print()
         out.print(thing)
