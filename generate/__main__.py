@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import description
+import openapi
 import operations
 import records
 import reports
@@ -22,6 +24,7 @@ def modules() -> dict[str, str]:
         "records.py": records.records_module(core),
         "route_table.py": operations.routes_module(core),
         "analysis/reports.py": reports.reports_module(),
+        "http/openapi.json": json.dumps(openapi.document(), ensure_ascii=False, indent=1) + "\n",
         "operations/__init__.py": operations.package_module(core),
         "async_operations/__init__.py": operations.async_package_module(core),
         **{

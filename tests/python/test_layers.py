@@ -159,8 +159,7 @@ def imported() -> dict[str, set[str]]:
 
 # The rooms of the adapter, and the rooms that each may import; empty for the application.
 HTTP_ROOMS = {
-    "": {"", "openapi"},
-    "openapi": {"openapi"},
+    "": {""},
     "oauth": {"", "oauth"},
     "server": {"", "oauth", "server"},
 }

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Any
 
 from comptroller import description, routes
-from comptroller.http.openapi import schemas, tokens
-from comptroller.http.openapi.schemas import Schema
 
-#: The issuer of accepted tokens: this server, another issuer, or none (no authentication).
-Authority = Literal["local", "jwks", "off"]
+from openapi import schemas, tokens
+from openapi.schemas import Schema
 
-_SCHEMES: dict[Authority, str] = {"local": "oauth2", "jwks": "bearer"}
-_OF_CALLERS = frozenset({401, 403, 429})
+# Of every operation.
+_REFUSALS = frozenset({400, 401, 403, 429, 500, 503})
 
 _PARAMETERS: dict[str, Schema] = {
     "X-Request-Id": {
@@ -38,14 +36,11 @@ _HEADERS = {
 }
 
 
-def components(authority: Authority, *, drop_deprecated: bool) -> dict[str, Any]:
+def components() -> dict[str, Any]:
     """Returns all components of the document."""
-    every = schemas.components() | {"Problem": _problem_schema()}
-    if not drop_deprecated:
-        page = every["OrchestrationPage"]
-        page["properties"]["orchestrations"] = page["properties"]["items"] | {"deprecated": True}
-    if authority == "local":
-        every |= tokens.SCHEMAS
+    every = schemas.components() | {"Problem": _problem_schema()} | tokens.SCHEMAS
+    page = every["OrchestrationPage"]
+    page["properties"]["orchestrations"] = page["properties"]["items"] | {"deprecated": True}
     return {
         "schemas": every,
         "parameters": {
@@ -56,7 +51,7 @@ def components(authority: Authority, *, drop_deprecated: bool) -> dict[str, Any]
             for name, text in _HEADERS.items()
         },
         "responses": dict(_refusals()),
-        "securitySchemes": _security_schemes(authority),
+        "securitySchemes": _security_schemes(),
     }
 
 
@@ -72,32 +67,25 @@ def headers(*names: str) -> Schema:
     }
 
 
-def refusals(statuses: Iterable[int], authority: Authority) -> Schema:
+def refusals(statuses: Iterable[int]) -> Schema:
     """Returns the error responses of these statuses, and of those that every operation has."""
-    every = {*statuses, 400, 500, 503, *_OF_CALLERS}
-    if authority == "off":
-        every -= _OF_CALLERS  # every caller is the operator
-    return {str(s): {"$ref": f"#/components/responses/Problem{s}"} for s in sorted(every)}
+    every = sorted(_REFUSALS.union(statuses))
+    return {str(s): {"$ref": f"#/components/responses/Problem{s}"} for s in every}
 
 
-def security(scopes: Iterable[str], authority: Authority) -> list[Schema]:
+def security(scopes: Iterable[str]) -> list[Schema]:
     """Returns the security requirement for one of these scopes."""
-    scheme = _SCHEMES.get(authority)
-    return [] if scheme is None else [{scheme: [scope]} for scope in scopes]
+    return [{"oauth2": [scope]} for scope in scopes]
 
 
-def _security_schemes(authority: Authority) -> dict[str, Schema]:
-    if authority == "local":
-        # A relative URL, because the application may be mounted at any path.
-        beside = routes.TOKEN_PATH.removeprefix("/")
-        flow = {"tokenUrl": beside, "scopes": description.described()["scopes"]}
-        return {
-            "oauth2": {"type": "oauth2", "flows": {"clientCredentials": flow}},
-            **tokens.SECURITY_SCHEMES,
-        }
-    if authority == "jwks":
-        return {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}}
-    return {}
+def _security_schemes() -> dict[str, Schema]:
+    # A relative URL, because the application may be mounted at any path.
+    beside = routes.TOKEN_PATH.removeprefix("/")
+    flow = {"tokenUrl": beside, "scopes": description.described()["scopes"]}
+    return {
+        "oauth2": {"type": "oauth2", "flows": {"clientCredentials": flow}},
+        **tokens.SECURITY_SCHEMES,
+    }
 
 
 def _problem_schema() -> Schema:

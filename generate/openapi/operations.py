@@ -7,16 +7,16 @@ from typing import Literal
 
 from comptroller import description, routes
 from comptroller.description import Operation
-from comptroller.http.openapi import schemas
-from comptroller.http.openapi.components import (
-    Authority,
+from comptroller.routes import Row
+
+from openapi import schemas
+from openapi.components import (
     header_parameters,
     headers,
     refusals,
     security,
 )
-from comptroller.http.openapi.schemas import Field, Schema, reference
-from comptroller.routes import Row
+from openapi.schemas import Field, Schema, reference
 
 _OF_WRITES = frozenset({409, 413, 415, 422})
 
@@ -26,7 +26,7 @@ def tag(operation: str) -> str:
     return operation.partition(".")[0].replace("_", " ")
 
 
-def operation(row: Row, authority: Authority) -> Schema:
+def operation(row: Row) -> Schema:
     """Returns the OpenAPI operation of a route."""
     operation = description.operations()[row.operation]
     of_client = [] if row.is_operators else [operation.scope]
@@ -39,9 +39,9 @@ def operation(row: Row, authority: Authority) -> Schema:
         "parameters": [*_parameters(operation, row), *header_parameters(*of_write)],
         "responses": {
             "200": _success(operation, row),
-            **refusals(_statuses(operation), authority),
+            **refusals(_statuses(operation)),
         },
-        "security": security(scopes, authority),
+        "security": security(scopes),
     }
     if not _is_first(row) and not row.is_operators:
         schema["description"] = f"The same as `{_name(row)}`."

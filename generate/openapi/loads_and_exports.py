@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from comptroller import description
-from comptroller.http.openapi import schemas
-from comptroller.http.openapi.components import (
-    Authority,
+from comptroller.values import KINDS
+
+from openapi import schemas
+from openapi.components import (
     header_parameters,
     headers,
     refusals,
     security,
 )
-from comptroller.http.openapi.operations import parameter
-from comptroller.http.openapi.schemas import Schema, reference
-from comptroller.values import KINDS
+from openapi.operations import parameter
+from openapi.schemas import Schema, reference
 
 TAG = "bulk"
 
@@ -45,16 +45,16 @@ _APPLIED = {
 }
 
 
-def paths(authority: Authority) -> dict[str, Schema]:
+def paths() -> dict[str, Schema]:
     """Returns the paths of loads and exports."""
     return {
-        "/operator/load/{kind}": {"post": _load(authority)},
+        "/operator/load/{kind}": {"post": _load()},
         # A path for each kind, because each kind has its own filters.
-        **{f"/operator/export/{kind}": {"get": _export(kind, authority)} for kind in KINDS},
+        **{f"/operator/export/{kind}": {"get": _export(kind)} for kind in KINDS},
     }
 
 
-def _load(authority: Authority) -> Schema:
+def _load() -> Schema:
     options = [
         {"name": name, "in": "query", "description": doc, "schema": schema}
         for name, (doc, schema) in _OPTIONS.items()
@@ -71,13 +71,13 @@ def _load(authority: Authority) -> Schema:
                 "headers": headers() | {"Preference-Applied": _APPLIED},
                 "content": {"application/json": {"schema": reference("LoadResult")}},
             },
-            **refusals([404, 415], authority),
+            **refusals([404, 415]),
         },
-        "security": security(["operator:write"], authority),
+        "security": security(["operator:write"]),
     }
 
 
-def _export(kind: str, authority: Authority) -> Schema:
+def _export(kind: str) -> Schema:
     format = {
         "name": "format",
         "in": "query",
@@ -101,9 +101,9 @@ def _export(kind: str, authority: Authority) -> Schema:
                 "headers": headers(),
                 "content": {m: {"schema": {"type": "string"}} for m in _EXPORTED.values()},
             },
-            **refusals([], authority),
+            **refusals([]),
         },
-        "security": security(["operator:read"], authority),
+        "security": security(["operator:read"]),
     }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from comptroller.http.openapi.schemas import Schema, reference
 from comptroller.routes import TOKEN_PATH
+
+from openapi.schemas import Schema, reference
 
 TAG = "tokens"
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
-
 from comptroller.bulk.loading import LoadResult
 from comptroller.description import described
 
@@ -239,7 +238,7 @@ def _inputs() -> Iterator[tuple[str, Schema]]:
             while pending:
                 name = pending.pop()
                 yield input_name(name), body(name, operation["request_source"])
-                pending += {field.type for field in fields(name)} & set(core["records"])
+                pending += [each.type for each in fields(name) if each.type in core["records"]]
 
 
 def body(request: str, request_source: str) -> Schema:
