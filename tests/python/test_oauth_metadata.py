@@ -14,7 +14,7 @@ from comptroller.routes import TOKEN_PATH
 from starlette.routing import Mount, Router
 from token_server import ISSUER, Served
 
-DOCS = Path(__file__).parents[2] / "docs" / "http.md"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "mount.md"
 
 
 def test_the_metadata_has_the_other_urls(served: Served) -> None:

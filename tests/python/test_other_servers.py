@@ -1,4 +1,4 @@
-"""Every ASGI server of docs/http.md serves the application shown there."""
+"""Every ASGI server of docs/how-to/mount.md serves the application shown there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytest.importorskip("joserfc")
 import httpx2
 from comptroller.http.oauth import clients
 
-DOCS = Path(__file__).parents[2] / "docs" / "http.md"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "mount.md"
 COMMANDS = {
     "uvicorn": ["--host", "127.0.0.1", "--port", "{port}"],
     "hypercorn": ["--bind", "127.0.0.1:{port}"],
@@ -35,7 +35,7 @@ ODD = "a/b%2F?#"
 
 
 def program() -> str:
-    """The application of docs/http.md, which serves the store rewards.db."""
+    """The application of docs/how-to/mount.md, which serves the store rewards.db."""
     if not DOCS.exists():
         pytest.skip("the source distribution carries no docs")
     blocks = re.findall(

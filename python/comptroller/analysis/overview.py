@@ -156,8 +156,8 @@ def _days(frame: pl.DataFrame) -> _Found:
     shown = "more than 20 digits"  # then the median is null too
     if row["value"] is not None:
         shown = f"{numbers.plain(row['value'])}, usually {numbers.plain(row['median'])}"
-    days = _plural(frame["day"].n_unique(), "day")
-    text = f"{days} outside the band, furthest {row['day']:%Y-%m-%d}"
+    days = _plural(frame["day"].n_unique(), "unusual day")
+    text = f"{days}; most unusual {row['day']:%Y-%m-%d}"
     yield f"{text} ({series}: {shown})", {}
 
 

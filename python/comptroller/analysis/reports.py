@@ -302,8 +302,9 @@ class Reports(Runner):
         """On which schedules have claims failed since the last confirmed claim?
 
         The FAILED claims of a schedule that were created after its last CONFIRMED claim. A schedule
-        is listed if it has at least so many of them. Filters select failures; the last CONFIRMED
-        claim is that of all claims of the schedule. The filter status selects FAILED or nothing.
+        is listed if it has at least the given minimum of them. Filters select failures; the last
+        CONFIRMED claim is taken from all claims of the schedule. The filter status selects FAILED
+        or nothing.
 
         Args:
             least: the minimum number of failures of a schedule.
@@ -414,12 +415,13 @@ class Reports(Runner):
     ) -> Report:
         """How many controls were created, deleted and active, and how long do they last?
 
-        active = all created - all lifted until the end of the period. median_days is the time
-        within which half of the controls created in the period are lifted; active controls count as
-        longer than from their creation to the newest time of all controls (the Kaplan-Meier
-        estimate). Controls created outside since and until are excluded, from active too. A control
-        lifted before it was created counts as lifted when it was created. A control has neither
-        status nor chain, asset, jurisdiction or payout group, so these filters select none.
+        active = all controls created - all controls deleted, up to the end of the period.
+        median_days is the time within which half of the controls created in the period are deleted.
+        A control that is still active counts as lasting longer than from its creation to the newest
+        time of all controls (the Kaplan-Meier estimate). Controls created outside since and until
+        are excluded, also from active. A control deleted before it was created counts as deleted
+        when it was created. A control has neither status nor chain, asset, jurisdiction or payout
+        group, so these filters select none.
 
         Args:
             by: the keys to group by, from customer, hour, day, week, month, quarter, year.
@@ -438,10 +440,10 @@ class Reports(Runner):
             keys: the keys of `by`, type, set_by, reason_code; a period is the date of its start
                 in `tz`, an hour a time in UTC.
             created: the number of controls created in the period (count).
-            lifted: the number of controls lifted in the period (count).
+            lifted: the number of controls deleted in the period (count).
             active: the number of controls active at its end (count).
-            median_days: the median duration of controls created in it; null if never reached
-                (days).
+            median_days: the median duration of controls created in it; null while it is not
+                reached (days).
         """
         common = {
             "status": status,
@@ -474,9 +476,9 @@ class Reports(Runner):
     ) -> Report:
         """Which identities are restricted on a day, by which control, since when and why?
 
-        A register of the controls in force at any time of the day: created before it ends, and not
-        lifted before it begins. A control has neither status nor chain, asset, jurisdiction or
-        payout group, so these filters select none.
+        A register of the controls that were active at any time of the day: created before it ends,
+        and not deleted before it begins. A control has neither status nor chain, asset,
+        jurisdiction or payout group, so these filters select none.
 
         Args:
             on: the day, by its start; if None, the day of the newest change of a control.
@@ -497,7 +499,7 @@ class Reports(Runner):
             type: what it may not do (text).
             set_by: who restricted it (text).
             created_at: restricted since (time).
-            lifted_at: when the control was lifted; null if it still was in force (time).
+            lifted_at: when the control was deleted; null if it is still active (time).
             reason_code: the coded reason (text).
             reason: the reason in prose (text).
             created_by: the client that created the control, or operator (text).
@@ -536,8 +538,8 @@ class Reports(Runner):
 
         opening_holdings is the sum of the newest snapshots of the group's addresses before the day,
         closing_holdings before the next day. Claims are CONFIRMED claims by confirmed_at. The last
-        row, without a day, covers the whole month. since, until and the filters leave out claims,
-        but no holdings; the filter asset leaves out the rows of other assets, too.
+        row, without a day, covers the whole month. since, until and the filters exclude claims;
+        they do not limit holdings. The filter asset also excludes the rows of other assets.
 
         Args:
             group: the payout group, by id or unique name.
@@ -561,7 +563,8 @@ class Reports(Runner):
             claimed: the exact sum of their amounts (amount).
             closing_holdings: the balance of its addresses when the day ended; null if unknown
                 (amount).
-            last_claim: the last of these claims; the greatest id of several (text).
+            last_claim: the last of these claims; if several are last, the one with the greatest
+                id (text).
             last_claim_at: when it was confirmed (time).
             group: the payout group (text).
         """
@@ -599,9 +602,9 @@ class Reports(Runner):
         annual_rate = claimed / average_holdings x 365 / days; deviation = annual_rate / median_rate
         - 1, where the median is that of the groups of the same asset and ledger in the same month.
         Claims are CONFIRMED claims by confirmed_at. Holdings are weighted by time. since and until
-        leave out claims created outside them, but no holdings. The filters select rows by their
-        group, whose ledger is the chain; the median is that of all groups. The filter status leaves
-        out claims of other statuses: nothing is claimed without CONFIRMED.
+        exclude claims created outside them; they do not limit holdings. The filters select rows by
+        their group, whose ledger is the chain; the median is that of all groups. With a filter
+        status that does not select CONFIRMED, nothing counts as claimed.
 
         Args:
             month: a month such as 2026-05; by default each month with claims or holdings.
@@ -664,8 +667,8 @@ class Reports(Runner):
         """How many of the groups that first claimed in a month still claim in later months?
 
         A group's month is the month in which it created its first claim of the asset. Its age in a
-        later month is the number of months between. It is active in a month if it created a claim
-        in it. Only confirmed_amount was paid.
+        later month is the number of months in between. It is active in a month in which it created
+        a claim. Only confirmed_amount was paid.
 
         Args:
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
@@ -723,9 +726,9 @@ class Reports(Runner):
         """On which days was the number of claims or the confirmed amount far from usual?
 
         score = (value - median) / MAD, where MAD, the median absolute deviation, is the usual
-        distance from the median: half of the days are nearer. All days count from the series' first
-        claim to the last day of any series. A day without claims counts as 0. The amount of a day
-        is that of its CONFIRMED claims, or with the filter status that of the claims of these
+        distance from the median: half of the days are nearer to it. All days count from the series'
+        first claim to the last day of any series. A day without claims counts as 0. The amount of a
+        day is that of its CONFIRMED claims, or with the filter status that of the claims of these
         statuses. A day is listed if its score is beyond the band, or if MAD is 0 and its value is
         not the median. Medians are the lower middle value.
 
@@ -847,7 +850,7 @@ class Reports(Runner):
 
         The time of a failed claim or an ended orchestration is its updated_at. A failed claim is
         made good by the next CONFIRMED claim of its group. Overwritten values are not kept. since
-        and until bound the events. The filters select the claims, orchestrations and controls whose
+        and until limit the events. The filters select the claims, orchestrations and controls whose
         events are listed; the events of the record itself remain.
 
         Args:
@@ -870,7 +873,7 @@ class Reports(Runner):
             event: the event (text).
             asset: the asset of the amount (text).
             amount: the amount of the claim or orchestration, or the observed balance (amount).
-            actor: who created or lifted the control: the created_by or deleted_by (text).
+            actor: who created or deleted the control: the created_by or deleted_by (text).
             detail: the reason, the message, the transaction, the other record (text).
         """
         common = {

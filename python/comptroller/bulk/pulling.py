@@ -47,15 +47,15 @@ def pull(
 ) -> LoadResult:
     """Loads the records of a kind from `source` into `target`; the result lists rejected lines.
 
-    A repeated pull reads only the claims and orchestrations that may be new or changed: those
-    created at or after one time, which the file FILE.pulled beside the store has for each source,
-    caller, customer and kind. That is the ``created_at`` of the oldest record that was rejected or
-    had a status that is not final; if there is none, that of the newest record. A record that was
-    added later with an older ``created_at`` is found only with `afresh`.
+    A repeated pull reads only the claims and orchestrations that may be new or changed. It starts
+    at the time that the file FILE.pulled beside the store has for the source, caller, customer and
+    kind: the ``created_at`` of the oldest record that was rejected or whose status was not final,
+    or else of the newest record. A record that was added later with an older ``created_at`` is
+    found only with `afresh`.
 
-    All records are read if the file has no time, or if the store has no record of the kind, and of
-    a source in memory. All records of the other kinds are always read. After restoring a store from
-    a backup, pull with `afresh`.
+    A pull reads all records if the file has no time, the store has no record of the kind, or the
+    source is in memory. It always reads all records of the other kinds. After you restored the
+    store from a backup, pull with `afresh`.
 
     Args:
         source: the service to read, with the access of its caller.

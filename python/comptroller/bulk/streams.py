@@ -43,9 +43,10 @@ class CompactRows(Rows, Protocol):
     """Rows of which some columns have int32 codes instead of repeated texts, see `compact`."""
 
     def texts(self) -> dict[str, list[str]]:
-        """Returns the texts by code of each such column, as far as rows were read.
+        """Returns the texts by code of each such column.
 
-        Before that, these are the texts of some rows at both ends of the table.
+        The codes cover the texts of the rows read so far; at first, those of the first and last
+        rows of the table.
         """
 
 

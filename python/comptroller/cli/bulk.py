@@ -132,17 +132,25 @@ def sample(
     help="Value of a member in lines that do not set it; repeatable.",
 )
 @click.option("--decimal", type=click.Choice([".", ","]), help="Decimal separator of amounts.")
-@click.option("--separator", metavar="CHARACTER", help="Between cells of CSV. Default: found.")
+@click.option(
+    "--separator",
+    metavar="CHARACTER",
+    help="Separator of the cells of CSV. Default: as in the header.",
+)
 @click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.")
 @click.option("--tz", metavar="ZONE", help="Time zone of times without an offset, and of days.")
-@click.option("--dayfirst/--monthfirst", default=None, help="What 03/04/2026 begins with.")
-@click.option("--ids", type=click.Choice(["uuid5"]), help="Make UUIDs of other ids.")
+@click.option(
+    "--dayfirst/--monthfirst", default=None, help="Read 03/04/2026 as 3 April or as 4 March."
+)
+@click.option(
+    "--ids", type=click.Choice(["uuid5"]), help="Convert other ids where a UUID is required."
+)
 @click.option("--floats", type=click.Choice(["shortest"]), help="Accept floats as decimals.")
 @click.option(
     "--rejects",
     type=click.Path(),
     metavar="CSV",
-    help="File to write: every rejected row of the source, and why.",
+    help="Write every rejected row of the source, and the reason, to this file.",
 )
 @click.option("--suggest", is_flag=True, help="Print a mapping file for FILE; load nothing.")
 @db_option

@@ -36,7 +36,7 @@ _FORMATS = ("table", "csv", "json", "parquet")
     type=Assignment(),
     multiple=True,
     metavar="TABLE=FILE",
-    help="Query a file of yours as a table, in any format of `load`; repeatable.",
+    help="Also query this file, in any format of `load`, as a table; repeatable.",
 )
 @db_option
 def query(

@@ -50,7 +50,7 @@ def reconcile(
     as_json: bool,
     **columns: Any,
 ) -> int:
-    """Compare the records of KIND with a FILE of someone else; - is standard input.
+    """Compare the records of KIND with another list, in FILE; - is standard input.
 
     FILE is in any format of load. Rows with the same key are compared member by member: amounts as
     numbers, times as instants.

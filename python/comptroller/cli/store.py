@@ -22,7 +22,7 @@ def check(db: str, as_json: bool) -> int:
 
     Runs SQLite's integrity check, checks the invariants of the records (references, unique active
     controls, valid values), and lists the copies of SQLite in the process. The exit code is 1 if
-    there are findings. A notice, such as of a write-ahead log that cannot shrink, is no finding.
+    there are findings. Notices, such as that the write-ahead log cannot shrink, are not findings.
     """
     with screen.existing_store(db) as svc, screen.waiting("checking"):
         found = svc.check()

@@ -3,11 +3,11 @@
 -- Without rows: no day lies outside the band.
 --
 -- score = (value - median) / MAD, where MAD, the median absolute deviation, is the usual distance
--- from the median: half of the days are nearer. All days count from the series' first claim to the
--- last day of any series. A day without claims counts as 0. The amount of a day is that of its
--- CONFIRMED claims, or with the filter status that of the claims of these statuses. A day is listed
--- if its score is beyond the band, or if MAD is 0 and its value is not the median. Medians are the
--- lower middle value.
+-- from the median: half of the days are nearer to it. All days count from the series' first claim
+-- to the last day of any series. A day without claims counts as 0. The amount of a day is that of
+-- its CONFIRMED claims, or with the filter status that of the claims of these statuses. A day is
+-- listed if its score is beyond the band, or if MAD is 0 and its value is not the median. Medians
+-- are the lower middle value.
 --
 -- $band (number = 5.0): the tolerated distance from the median, in MADs
 -- $measure (claims or amount): the measured value

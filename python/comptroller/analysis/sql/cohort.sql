@@ -3,8 +3,8 @@
 -- Without rows: there are no claims.
 --
 -- A group's month is the month in which it created its first claim of the asset. Its age in a later
--- month is the number of months between. It is active in a month if it created a claim in it. Only
--- confirmed_amount was paid.
+-- month is the number of months in between. It is active in a month in which it created a claim.
+-- Only confirmed_amount was paid.
 --
 -- month (date): the month of the first claim
 -- age_months (count): the number of months since then; 0 in that month

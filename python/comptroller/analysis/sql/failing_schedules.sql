@@ -3,8 +3,8 @@
 -- Without rows: no schedule fails.
 --
 -- The FAILED claims of a schedule that were created after its last CONFIRMED claim. A schedule is
--- listed if it has at least so many of them. Filters select failures; the last CONFIRMED claim is
--- that of all claims of the schedule. The filter status selects FAILED or nothing.
+-- listed if it has at least the given minimum of them. Filters select failures; the last CONFIRMED
+-- claim is taken from all claims of the schedule. The filter status selects FAILED or nothing.
 --
 -- $least (count = 3): the minimum number of failures of a schedule
 -- schedule (text): the schedule

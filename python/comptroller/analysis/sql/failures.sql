@@ -1,4 +1,4 @@
--- Why claims failed, and what was made good
+-- Why claims failed, and which failures were made good
 -- Why did claims fail, and how many failures did a later claim make good?
 -- Without rows: no claim that the filters select has FAILED.
 --

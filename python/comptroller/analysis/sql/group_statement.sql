@@ -4,8 +4,8 @@
 --
 -- opening_holdings is the sum of the newest snapshots of the group's addresses before the day,
 -- closing_holdings before the next day. Claims are CONFIRMED claims by confirmed_at. The last row,
--- without a day, covers the whole month. since, until and the filters leave out claims, but no
--- holdings; the filter asset leaves out the rows of other assets, too.
+-- without a day, covers the whole month. since, until and the filters exclude claims; they do not
+-- limit holdings. The filter asset also excludes the rows of other assets.
 --
 -- $group (group): the payout group, by id or unique name
 -- $month (month): a month such as 2026-05
@@ -15,7 +15,7 @@
 -- claims (count): the number of its claims confirmed on the day
 -- claimed (amount): the exact sum of their amounts
 -- closing_holdings (amount): the balance of its addresses when the day ended; null if unknown
--- last_claim (text): the last of these claims; the greatest id of several
+-- last_claim (text): the last of these claims; if several are last, the one with the greatest id
 -- last_claim_at (time): when it was confirmed
 -- group (text): the payout group
 WITH named AS (

@@ -4,7 +4,7 @@
 --
 -- The time of a failed claim or an ended orchestration is its updated_at. A failed claim is made
 -- good by the next CONFIRMED claim of its group. Overwritten values are not kept. since and until
--- bound the events. The filters select the claims, orchestrations and controls whose events are
+-- limit the events. The filters select the claims, orchestrations and controls whose events are
 -- listed; the events of the record itself remain.
 --
 -- $id (id): the id of a claim, identity, group or reward address, or an address
@@ -15,7 +15,7 @@
 -- event (text): the event
 -- asset (text): the asset of the amount
 -- amount (amount): the amount of the claim or orchestration, or the observed balance
--- actor (text): who created or lifted the control: the created_by or deleted_by
+-- actor (text): who created or deleted the control: the created_by or deleted_by
 -- detail (text): the reason, the message, the transaction, the other record
 WITH addresses_of AS (
   SELECT a.id, a.address, a.payout_group_id, a.created_at

@@ -1,13 +1,13 @@
--- What was claimed against what was held
+-- Claims compared with balances
 -- Do the amounts that groups claimed match the balances of their addresses?
 -- Without rows: nothing was claimed and nothing held.
 --
 -- annual_rate = claimed / average_holdings x 365 / days; deviation = annual_rate / median_rate - 1,
 -- where the median is that of the groups of the same asset and ledger in the same month. Claims are
--- CONFIRMED claims by confirmed_at. Holdings are weighted by time. since and until leave out claims
--- created outside them, but no holdings. The filters select rows by their group, whose ledger is
--- the chain; the median is that of all groups. The filter status leaves out claims of other
--- statuses: nothing is claimed without CONFIRMED.
+-- CONFIRMED claims by confirmed_at. Holdings are weighted by time. since and until exclude claims
+-- created outside them; they do not limit holdings. The filters select rows by their group, whose
+-- ledger is the chain; the median is that of all groups. With a filter status that does not select
+-- CONFIRMED, nothing counts as claimed.
 --
 -- $month (month?): a month such as 2026-05; by default each month with claims or holdings
 -- $tolerance (number = 0.05): the tolerated deviation from the median rate

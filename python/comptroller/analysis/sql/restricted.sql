@@ -2,9 +2,9 @@
 -- Which identities are restricted on a day, by which control, since when and why?
 -- Without rows: nobody whom the filters select is restricted on this day.
 --
--- A register of the controls in force at any time of the day: created before it ends, and not
--- lifted before it begins. A control has neither status nor chain, asset, jurisdiction or payout
--- group, so these filters select none.
+-- A register of the controls that were active at any time of the day: created before it ends, and
+-- not deleted before it begins. A control has neither status nor chain, asset, jurisdiction or
+-- payout group, so these filters select none.
 --
 -- $on (time?): the day, by its start; if None, the day of the newest change of a control
 -- identity (text): the restricted identity
@@ -12,7 +12,7 @@
 -- type (text): what it may not do
 -- set_by (text): who restricted it
 -- created_at (time): restricted since
--- lifted_at (time): when the control was lifted; null if it still was in force
+-- lifted_at (time): when the control was deleted; null if it is still active
 -- reason_code (text): the coded reason
 -- reason (text): the reason in prose
 -- created_by (text): the client that created the control, or operator

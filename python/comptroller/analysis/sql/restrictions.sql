@@ -1,18 +1,18 @@
--- Controls created, lifted and active
+-- Controls created, deleted and active
 -- How many controls were created, deleted and active, and how long do they last?
 -- Without rows: no control was created, or none that the filters select.
 --
--- active = all created - all lifted until the end of the period. median_days is the time within
--- which half of the controls created in the period are lifted; active controls count as longer than
--- from their creation to the newest time of all controls (the Kaplan-Meier estimate). Controls
--- created outside since and until are excluded, from active too. A control lifted before it was
--- created counts as lifted when it was created. A control has neither status nor chain, asset,
--- jurisdiction or payout group, so these filters select none.
+-- active = all controls created - all controls deleted, up to the end of the period. median_days is
+-- the time within which half of the controls created in the period are deleted. A control that is
+-- still active counts as lasting longer than from its creation to the newest time of all controls
+-- (the Kaplan-Meier estimate). Controls created outside since and until are excluded, also from
+-- active. A control deleted before it was created counts as deleted when it was created. A control
+-- has neither status nor chain, asset, jurisdiction or payout group, so these filters select none.
 --
 -- created (count): the number of controls created in the period
--- lifted (count): the number of controls lifted in the period
+-- lifted (count): the number of controls deleted in the period
 -- active (count): the number of controls active at its end
--- median_days (days): the median duration of controls created in it; null if never reached
+-- median_days (days): the median duration of controls created in it; null while it is not reached
 WITH newest AS (
   SELECT max(greatest(created_at, lifted_at)) AS newest FROM control_events
 ), timed AS (
