@@ -16,8 +16,8 @@ from typing import Any
 
 from comptroller.analysis.formatting import overview_section, report_section
 from comptroller.analysis.overview import Overview
-from comptroller.analysis.reconcile import Reconciliation
 from comptroller.analysis.report import Report
+from comptroller.analysis.table import Table
 from comptroller.display.html import html, source
 
 #: The maximum number of rows of a report in a document; a note counts the others.
@@ -25,7 +25,7 @@ SHOWN_ROWS = 40
 
 
 def document(
-    parts: Iterable[Report | Overview | Reconciliation],
+    parts: Iterable[Report | Overview | Table],
     title: str,
     as_of: datetime | None = None,
 ) -> str:
@@ -40,8 +40,8 @@ def document(
     """
     from comptroller.analysis import plots
 
-    def section(part: Report | Overview | Reconciliation) -> dict[str, Any]:
-        if isinstance(part, Reconciliation):
+    def section(part: Report | Overview | Table) -> dict[str, Any]:
+        if isinstance(part, Table):
             return part.section(SHOWN_ROWS)
         if isinstance(part, Overview):
             return overview_section(part)

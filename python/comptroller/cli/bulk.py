@@ -49,6 +49,16 @@ class Assignment(click.ParamType[tuple[str, str]]):
         return name, given
 
 
+#: How a file of the caller is read.
+decimal_option = click.option(
+    "--decimal", type=click.Choice([".", ","]), help="Decimal separator of amounts."
+)
+separator_option = click.option(
+    "--separator", metavar="CHARACTER", help="Between cells of CSV. Default: found."
+)
+sheet_option = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.")
+
+
 @click.command()
 @click.argument("kind", type=Kind([*KINDS, "all"]), metavar="KIND|all")
 @click.option(
@@ -131,9 +141,9 @@ def sample(
     metavar="MEMBER=VALUE",
     help="Value of a member in lines that do not set it; repeatable.",
 )
-@click.option("--decimal", type=click.Choice([".", ","]), help="Decimal separator of amounts.")
-@click.option("--separator", metavar="CHARACTER", help="Between cells of CSV. Default: found.")
-@click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.")
+@decimal_option
+@separator_option
+@sheet_option
 @click.option("--tz", metavar="ZONE", help="Time zone of times without an offset, and of days.")
 @click.option("--dayfirst/--monthfirst", default=None, help="What 03/04/2026 begins with.")
 @click.option("--ids", type=click.Choice(["uuid5"]), help="Make UUIDs of other ids.")
