@@ -199,13 +199,14 @@ def load(
         return _load_folder(_folder(kind, ctx), customer, keep_going, db, actor, as_json)
     kind = Kind(KINDS).convert(kind, ctx.command.params[0], ctx)
     _require_readable(file)
-    if suggest:
-        from comptroller.bulk.suggesting import suggest as suggested
-
-        click.echo(suggested(kind, file), nl=False)
-        return 0
     columns |= {"rename": dict(rename) or None, "constants": dict(constant) or None}
     source: Any = sys.stdin.buffer if file == "-" else file
+    if suggest:
+        from comptroller.bulk.mapping import read_mapping
+        from comptroller.bulk.suggesting import suggest as suggested
+
+        click.echo(suggested(kind, source, read_mapping(mapping, columns)), nl=False)
+        return 0
     ended_by: BaseException | None = None
     with comptroller.open(db, actor=actor) as svc, screen.progress(f"loading {kind}") as advance:
         try:
