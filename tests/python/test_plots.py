@@ -87,7 +87,9 @@ def summary(rows: dict[str, Any], keys: tuple[str, ...]) -> Report:
     amounts = polars.col("claims").cast(polars.Decimal(38, 18))
     counted = {"confirmed": polars.col("claims"), "failed": polars.lit(0)}
     asset = {"asset": polars.lit("ETH")}
-    frame = polars.DataFrame(rows).with_columns(amount=amounts, **counted, **asset)
+    frame = polars.DataFrame(rows).with_columns(
+        confirmed_amount=amounts, waiting_amount=amounts, **counted, **asset
+    )
     return Report(REPORTS["claims_summary"], keys, frame)
 
 
@@ -219,6 +221,23 @@ def test_counts_are_drawn_over_all_assets_and_amounts_by_asset(
         100,
         1001,
     ]
+
+
+@pytest.mark.parametrize("by", [("status",), ("chain",), ("day",), ("chain", "day"), ()])
+def test_charts_of_claims_draw_confirmed_amounts(
+    operator: comptroller.Service, by: tuple[str, ...]
+) -> None:
+    for status, amount in (("CONFIRMED", "1"), ("FAILED", "20"), ("PENDING", "300")):
+        load(operator, "claims", claim(onchain_status=status, amount=amount, asset_type="ETH"))
+    picture = operator.reports.claims_summary(by).plot()
+    assert sum(row["confirmed_amount"] for row in data_of(picture, "confirmed_amount")) == 1
+    shown = json.dumps(picture.to_dict())
+    assert "confirmed amount (ETH)" in shown
+    assert "claims of all statuses" in shown
+    assert "waiting_amount" not in shown
+    days = operator.reports.anomalies(measure="amount", band=0)
+    if len(days):
+        assert "confirmed amount: distance" in json.dumps(days.plot().to_dict())
 
 
 @pytest.mark.parametrize("by", [("chain",), ("chain", "day")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from functools import partial
 from importlib.util import find_spec
 from os import PathLike
@@ -14,6 +15,7 @@ from comptroller.analysis.parameters import FILTERS
 from comptroller.analysis.registry import Definition, period_of
 from comptroller.analysis.rows import FrameRows
 from comptroller.display.html import SHOWN_ROWS, html
+from comptroller.display.times import bound
 from comptroller.errors import require
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ class Report(FrameRows):
         parts = [f"by {', '.join(self.by)}"] if self.by else []
         parts += [f"in {asset}" for asset in self._folded() if asset is not None]
         parts += [
-            f"{word} {' or '.join(map(str, given)) if isinstance(given, tuple) else given}"
+            f"{word} {self._argument(name, given)}"
             for name, word in _WORDS.items()
             if (given := self.given.get(name)) is not None
         ]
@@ -86,6 +88,11 @@ class Report(FrameRows):
         if self.has_gaps:
             parts.append("amounts of more than 20 digits before the point left empty")
         return ", ".join(parts)
+
+    def _argument(self, name: str, given: Any) -> str:
+        if name in ("since", "until", "as_of") and isinstance(given, (str, date)):
+            return bound(given, self.given.get("tz", "UTC"))
+        return " or ".join(map(str, given)) if isinstance(given, tuple) else str(given)
 
     def head(self, rows: int) -> polars.DataFrame:
         """Returns the first rows to show; if some are left out, those of the newest periods first.

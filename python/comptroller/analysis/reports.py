@@ -63,8 +63,8 @@ class Reports(Runner):
             jurisdiction: only records of payout groups of these jurisdictions.
             group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
-            since: only records created at this time or later.
-            until: only records created before this time.
+            since: only records created at this time or later; a day is its start.
+            until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
@@ -132,8 +132,8 @@ class Reports(Runner):
             jurisdiction: only records of payout groups of these jurisdictions.
             group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
-            since: only records created at this time or later.
-            until: only records created before this time.
+            since: only records created at this time or later; a day is its start.
+            until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
@@ -192,8 +192,8 @@ class Reports(Runner):
             jurisdiction: only records of payout groups of these jurisdictions.
             group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
-            since: only records created at this time or later.
-            until: only records created before this time.
+            since: only records created at this time or later; a day is its start.
+            until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
@@ -253,8 +253,8 @@ class Reports(Runner):
             jurisdiction: only records of payout groups of these jurisdictions.
             group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
-            since: only records created at this time or later.
-            until: only records created before this time.
+            since: only records created at this time or later; a day is its start.
+            until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
@@ -313,8 +313,8 @@ class Reports(Runner):
             jurisdiction: only records of payout groups of these jurisdictions.
             group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
-            since: only records created at this time or later.
-            until: only records created before this time.
+            since: only records created at this time or later; a day is its start.
+            until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
@@ -357,9 +357,10 @@ class Reports(Runner):
     ) -> Report:
         """Which transactions are named by more than one claim?
 
-        Claims of one chain with the same tx_hash. One transaction may pay several groups; if it
-        does not, the claim was recorded twice and its amount counts twice. Filters select claims
-        before they are compared.
+        Claims of one chain with the same tx_hash. The spellings of an EVM hash are one hash; the
+        case of any other hash is significant. One transaction may pay several groups; if it does
+        not, the claim was recorded twice and its amount counts twice. Filters select claims before
+        they are compared.
 
         Args:
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
@@ -368,13 +369,13 @@ class Reports(Runner):
             jurisdiction: only records of payout groups of these jurisdictions.
             group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
-            since: only records created at this time or later.
-            until: only records created before this time.
+            since: only records created at this time or later; a day is its start.
+            until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
         Columns:
-            tx_hash: the hash of the transaction (text).
+            tx_hash: the hash of the transaction; an EVM hash in lower case (text).
             chain: the chain (text).
             asset: the asset of these claims (text).
             claims: the number of claims that name the transaction (count).
@@ -429,8 +430,8 @@ class Reports(Runner):
             jurisdiction: only records of payout groups of these jurisdictions.
             group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
-            since: only records created at this time or later.
-            until: only records created before this time.
+            since: only records created at this time or later; a day is its start.
+            until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
@@ -486,8 +487,8 @@ class Reports(Runner):
             jurisdiction: only records of payout groups of these jurisdictions.
             group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
-            since: only records created at this time or later.
-            until: only records created before this time.
+            since: only records created at this time or later; a day is its start.
+            until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
@@ -547,8 +548,8 @@ class Reports(Runner):
             asset: only records of these assets.
             jurisdiction: only records of payout groups of these jurisdictions.
             customer: only records of these customers.
-            since: only records created at this time or later.
-            until: only records created before this time.
+            since: only records created at this time or later; a day is its start.
+            until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
@@ -612,8 +613,8 @@ class Reports(Runner):
             jurisdiction: only records of payout groups of these jurisdictions.
             group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
-            since: only records created at this time or later.
-            until: only records created before this time.
+            since: only records created at this time or later; a day is its start.
+            until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
@@ -674,8 +675,8 @@ class Reports(Runner):
             jurisdiction: only records of payout groups of these jurisdictions.
             group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
-            since: only records created at this time or later.
-            until: only records created before this time.
+            since: only records created at this time or later; a day is its start.
+            until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
@@ -740,8 +741,8 @@ class Reports(Runner):
             jurisdiction: only records of payout groups of these jurisdictions.
             group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
-            since: only records created at this time or later.
-            until: only records created before this time.
+            since: only records created at this time or later; a day is its start.
+            until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
@@ -799,8 +800,8 @@ class Reports(Runner):
             jurisdiction: only records of payout groups of these jurisdictions.
             group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
-            since: only records created at this time or later.
-            until: only records created before this time.
+            since: only records created at this time or later; a day is its start.
+            until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 
@@ -858,8 +859,8 @@ class Reports(Runner):
             jurisdiction: only records of payout groups of these jurisdictions.
             group: only records of these payout groups, by id or unique name.
             customer: only records of these customers.
-            since: only records created at this time or later.
-            until: only records created before this time.
+            since: only records created at this time or later; a day is its start.
+            until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
             engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
 

@@ -25,11 +25,15 @@ def _zone(report: Report) -> str:
     return str(report.given.get("tz", "UTC"))
 
 
-def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
-    """Draws the volume over time, by status or by the other keys; bars if there is no period.
+#: The height in pixels of each of several panels of amounts.
+_LOW = 110
 
-    Adds success rates; or the confirmed amounts, if the key `status` is given or no claim has ended
-    yet; or the waiting ones, if none is confirmed.
+
+def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+    """Draws the confirmed amounts of each asset, the number of claims, and success rates.
+
+    Over time, or as bars if there is no period. If nothing is confirmed, the amounts are those of
+    waiting claims. Without rates by status, and if no claim has ended yet.
     """
     period, keys = period_of(report.by), [key for key in report.by if key not in PERIODS]
     volume: Callable[[pl.DataFrame, str, str], alt.Chart] = marks.bars
@@ -39,21 +43,26 @@ def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
         named = with_series(frame, ["status"] if "status" in keys else keys, "claims")
         named, when = marks.timeline(named, period, f"created, by {{}} ({_zone(report)})", notes)
         volume, by = partial(marks.volume_of, when=when, notes=notes), ["start", "series"]
-    panels = [volume(named, "claims", "claims")]
+    measure = "confirmed" if named["confirmed_amount"].sum() else "waiting"
+    amounts = by_asset(named.filter(pl.col(f"{measure}_amount") > 0), notes)
+    panels: list[Picture] = [
+        volume(some, f"{measure}_amount", f"{measure} amount ({asset})") for asset, some in amounts
+    ]
+    if period is not None and len(panels) > 1:
+        panels = [each.properties(height=_LOW) for each in panels]
+    claims = volume(named, "claims", "claims of all statuses")
     ended = pl.col("confirmed").sum() + pl.col("failed").sum()
     rate = (pl.col("confirmed").sum() / ended).fill_nan(None)
     rates = named.group_by(by).agg(rate=rate).sort(by)
     known = rates.drop_nulls("rate")
     if "status" in keys or not len(known):
-        is_confirmed = named["confirmed_amount"].sum() > 0
-        measure = "confirmed_amount" if is_confirmed else "waiting_amount"
-        for asset, some in by_asset(named.filter(pl.col(measure) > 0), notes):
-            panels.append(volume(some, measure, f"{measure.replace('_', ' ')} ({asset})"))
+        panels.append(claims)
     elif period is None:
         percents = pl.col("rate").map_elements(percent, pl.String, skip_nulls=False)
-        return marks.beside(panels[0], rates.with_columns(text=percents), "success rate")
+        panels.append(marks.beside(claims, rates.with_columns(text=percents), "success rate"))
     else:
-        panels.append(marks.lines(known, "rate", marks.rates(known["rate"], "success rate"), when))
+        rate_scale = marks.rates(known["rate"], "success rate")
+        panels += [claims, marks.lines(known, "rate", rate_scale, when)]
     return alt.vconcat(*panels)
 
 
@@ -262,7 +271,7 @@ def _holdings(frame: pl.DataFrame, asset: str, report: Report, notes: list[str])
     line = alt.MarkDef("rule", color=BLUE, strokeWidth=2, strokeCap="round")
     known = days.drop_nulls(["opening_holdings", "closing_holdings"])
     above = drawn(known, line, x=when, x2="end:T", y=opening, y2="closing_holdings:Q")
-    claimed = alt.Y("claimed:Q", **marks.quantity(days["claimed"], f"claimed ({asset})"))
+    claimed = alt.Y("claimed:Q", **marks.quantity(days["claimed"], f"confirmed claims ({asset})"))
     below = marks.period_bars(days, when, claimed, GREEN)
     return [above.properties(height=200), below.properties(height=100)]
 
@@ -364,6 +373,7 @@ def cohort(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
 
 
 _MAX_POINTS = 2_000
+_MEASURES = {"claims": "claims of all statuses", "amount": "confirmed amount"}
 
 
 def anomalies(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
@@ -390,7 +400,7 @@ def anomalies(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     side = pl.when(pl.col("value") < pl.col("median")).then(-furthest).otherwise(furthest)
     placed = shown.with_columns(pl.col("score").fill_null(side), known=has_score)
     days, x = marks.with_times(placed, pl.col("day"), "1d", f"day ({_zone(report)})")
-    title = f"{report.given['measure']}: distance from the median"
+    title = f"{_MEASURES[report.given['measure']]}: distance from the median"
     scaled = marks.quantity([*days["score"], -edge, edge], title)
     y = alt.Y("score:Q", **scaled)
     shapes = alt.Scale(domain=[True, False], range=["circle", "cross"])
