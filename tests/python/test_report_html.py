@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from datetime import date
 from html.parser import HTMLParser
 from typing import Any
 
@@ -17,8 +18,8 @@ pytest.importorskip("polars")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from comptroller.analysis.document import document
 from comptroller.analysis.formatting import heading
+from comptroller.analysis.presentation import document
 from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from report_stores import HOSTILE, NAMES

@@ -114,4 +114,4 @@ def test_findings_name_the_group(named: comptroller.Service) -> None:
         paid = {"onchain_status": "CONFIRMED", "confirmed_at": at(60), "asset_type": "ETH"}
         load(named, "claims", claim(payout_group_id=id, amount=amount, **paid))
     texts = [each.text for each in named.reports.overview().findings]
-    assert [text for text in texts if f"furthest Twins, {THREE}" in text]
+    assert [text for text in texts if f"most unusual Twins, {THREE}" in text]

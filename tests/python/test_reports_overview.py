@@ -87,7 +87,7 @@ def test_a_group_outside_the_tolerance_is_found(store: comptroller.Service) -> N
         each for each in store.reports.overview().findings if each.report == "reconciliation"
     )
     assert found.text.startswith(
-        f"2026-01: 1 group outside the tolerance, furthest {GROUPS[1]} (+1"
+        f"2026-01: 1 group outside the tolerance; most unusual {GROUPS[1]} (+1"
     )
     assert found.command == "comptroller report reconciliation --month 2026-01"
 
@@ -97,7 +97,7 @@ def test_a_day_outside_the_band_is_found(store: comptroller.Service) -> None:
     overview = store.reports.overview(since=at(), until="2026-02-01")
     days = [each for each in overview.findings if each.report == "anomalies"]
     assert [each.given.get("measure") for each in days] == [None, "amount"]
-    assert days[0].text == "1 day outside the band, furthest 2026-01-08 (INK: 33, usually 3)"
+    assert days[0].text == ("1 unusual day; most unusual 2026-01-08 (INK: 33 claims, usually 3)")
     assert days[1].text.endswith("(INK ETH: 33, usually 3)")
     assert days[1].command.endswith("--until 2026-02-01 --measure amount")
 
@@ -125,7 +125,7 @@ def test_a_day_of_several_series_is_counted_once(store: comptroller.Service) -> 
     for asset in ("ETH", "RPL"):
         load(store, "claims", *(made(7, number, asset_type=asset) for number in range(30)))
     amounts = [each.text for each in store.reports.overview().findings if "measure" in each.given]
-    assert [text.partition(",")[0] for text in amounts] == ["1 day outside the band"]
+    assert [text.partition(";")[0] for text in amounts] == ["1 unusual day"]
 
 
 def test_it_is_shown_in_a_notebook_with_escaped_text(operator: comptroller.Service) -> None:

@@ -74,7 +74,7 @@ class Table(FrameRows):
 
     def to_html(self, path: str | os.PathLike[str]) -> int:
         """Writes a page with the first rows, and all of them to copy as CSV; returns how many."""
-        from comptroller.analysis.document import document
+        from comptroller.analysis.presentation import document
 
         with whole_file(arguments.path("path", path)) as part:
             part.write_text(document([self], self.title), encoding="utf-8")

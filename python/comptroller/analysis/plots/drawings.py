@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import polars as pl
@@ -15,13 +15,11 @@ from comptroller.analysis.plots.frames import by_asset, noted, with_instants, wi
 from comptroller.analysis.plots.marks import MAX_BARS, ROWS, coloured, drawn, message
 from comptroller.analysis.plots.theme import BLUE, GREEN, GREY, ORANGE, VERMILLION, Picture
 from comptroller.analysis.registry import PERIODS, period_of
+from comptroller.analysis.rows import ReportRows
 from comptroller.display.numbers import percent, shortest, with_fraction
 
-if TYPE_CHECKING:
-    from comptroller.analysis.report import Report
 
-
-def _zone(report: Report) -> str:
+def _zone(report: ReportRows) -> str:
     return str(report.given.get("tz", "UTC"))
 
 
@@ -29,7 +27,7 @@ def _zone(report: Report) -> str:
 _LOW = 110
 
 
-def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def claims_summary(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the confirmed amounts of each asset, the number of claims, and success rates.
 
     Over time, or as bars if there is no period. If nothing is confirmed, the amounts are those of
@@ -78,7 +76,7 @@ _HIGHEST = 0.85
 _FIRST_STEP = -30
 
 
-def confirmation_times(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def confirmation_times(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the distribution of each key with its percentiles, or percentiles over a period."""
     frame = frame.rename(lambda name: name.removesuffix("_seconds"))
     confirmed = frame.filter(pl.col("confirmed") > 0)
@@ -98,7 +96,7 @@ def confirmation_times(frame: pl.DataFrame, report: Report, notes: list[str]) ->
     return _percentiles(confirmed, report, period, notes)
 
 
-def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def _distributions(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     named = frames.most_confirmed(frame, report.by, MAX_BARS, notes)
     places = named.with_columns(place=pl.col("series").to_physical().cast(pl.Int64) + 1)
     percentiles = places.unpivot(list(_WITHIN), index="place", variable_name="percentile")
@@ -120,7 +118,7 @@ def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
     return alt.layer(bars, lines).properties(height=max(_MIN_HEIGHT, _ROW * len(names)))
 
 
-def _steps(report: Report, places: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
+def _steps(report: ReportRows, places: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     """Returns the bars of each distribution, scaled by its highest bar."""
     if report.distribution is None:
         return pl.DataFrame(schema=dict.fromkeys(("value", "to", "place", "top"), pl.Float64))
@@ -138,7 +136,7 @@ def _steps(report: Report, places: pl.DataFrame, notes: list[str]) -> pl.DataFra
     )
 
 
-def _percentiles(frame: pl.DataFrame, report: Report, period: str, notes: list[str]) -> Picture:
+def _percentiles(frame: pl.DataFrame, report: ReportRows, period: str, notes: list[str]) -> Picture:
     latest = frame[period].unique().sort().tail(marks.MAX_PERIODS)
     shown = frame.filter(pl.col(period) >= latest.min())
     notes += noted({f"Shows the latest {len(latest)} {period}s.": len(frame) - len(shown)})
@@ -160,7 +158,7 @@ _MAX_STUCK = 2_000
 _WAITING = {status: theme.STATUSES[status] for status in ("PENDING", "SUBMITTED")}
 
 
-def stuck_claims(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def stuck_claims(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the age of each claim and the threshold of its chain, in a strip for each chain."""
     named = with_series(frame, ["chain"], most=MAX_BARS)
     claims = named.sort("age_seconds", descending=True).head(_MAX_STUCK)
@@ -185,7 +183,7 @@ def stuck_claims(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pictu
 _OUTCOMES = {"failed": VERMILLION, "made good later": GREEN}
 
 
-def failures(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def failures(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the number of failures with each message, and how many were made good later."""
     if others := [key for key in report.by if key != "error_message"]:
         notes.append(f"Added over every {' and '.join(others)}.")
@@ -198,13 +196,13 @@ def failures(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     return bars.encode(size=alt.condition("datum.what == 'failed'", alt.value(14), alt.value(6)))
 
 
-def failing_schedules(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def failing_schedules(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the number of failed claims of each schedule since its last confirmed claim."""
     named = with_series(frame, ["schedule"], "failures", MAX_BARS)
     return marks.bars(named, "failures", "claims failed since the last confirmed", VERMILLION)
 
 
-def shared_transactions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def shared_transactions(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the number of claims that name each transaction."""
     named = with_series(frame, ["tx_hash"], "claims", MAX_BARS)
     return marks.bars(named, "claims", "claims that name the transaction", ORANGE)
@@ -213,8 +211,8 @@ def shared_transactions(frame: pl.DataFrame, report: Report, notes: list[str]) -
 _CONTROL = ("type", "set_by")
 
 
-def restrictions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
-    """Draws the active controls by type and setter over time, and those created and lifted."""
+def restrictions(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
+    """Draws the active controls by type and setter over time, and those created and deleted."""
     period = period_of(report.by)
     if period is None:
         named = with_series(frame, _CONTROL, "active", MAX_BARS)
@@ -228,14 +226,14 @@ def restrictions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pictu
     active = last.drop("end").join(until, on="start")
     in_force = marks.volume_of(active, "active", "in force at the end", when, notes)
     summed = spanned.group_by("start", "end", maintain_order=True).agg(
-        pl.col("created").sum(), lifted=-pl.col("lifted").sum()
+        pl.col("created").sum(), deleted=-pl.col("deleted").sum()
     )
-    changes = summed.unpivot(["created", "lifted"], index=["start", "end"])
-    y = alt.Y("value:Q", **marks.quantity(changes["value"], "made, lifted"))
+    changes = summed.unpivot(["created", "deleted"], index=["start", "end"])
+    y = alt.Y("value:Q", **marks.quantity(changes["value"], "created, deleted"))
     return alt.vconcat(in_force, marks.period_bars(changes, when, y).properties(height=110))
 
 
-def restricted(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def restricted(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the number of controls in force on the day, by type and setter."""
     named = with_series(frame.with_columns(controls=1), _CONTROL, "controls", MAX_BARS)
     return marks.bars(named, "controls", "controls in force on the day")
@@ -244,7 +242,7 @@ def restricted(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture
 _AMOUNTS = ("opening_holdings", "claimed", "closing_holdings")
 
 
-def group_statement(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def group_statement(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the holdings of each asset from day to day, and the claimed amounts below."""
     panels: list[Picture] = []
     unknown = "more than 20 digits" if report.has_gaps else "unknown"
@@ -264,7 +262,9 @@ def group_statement(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pi
     return alt.vconcat(*panels)
 
 
-def _holdings(frame: pl.DataFrame, asset: str, report: Report, notes: list[str]) -> list[Picture]:
+def _holdings(
+    frame: pl.DataFrame, asset: str, report: ReportRows, notes: list[str]
+) -> list[Picture]:
     days, when = marks.timeline(frame, "day", f"day ({_zone(report)})", notes)
     axis = alt.Axis(title=f"holdings ({asset})", labelExpr=marks.LABEL)
     opening = alt.Y("opening_holdings:Q", scale=alt.Scale(zero=False), axis=axis)
@@ -284,7 +284,7 @@ _TIMES = 10
 _TOLERANCE = {"within tolerance": BLUE, "beyond it": VERMILLION}
 
 
-def reconciliation(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def reconciliation(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the deviation of each group's rate, in a strip for each asset and ledger."""
     compared = frame.drop_nulls("deviation").sort(pl.col("deviation").abs(), descending=True)
     for row in compared.filter(~pl.col("within_tolerance")).head(_MAX_NAMED).to_dicts():
@@ -350,7 +350,7 @@ def _far(deviation: float) -> str:
 _MAX_MONTHS = 36
 
 
-def cohort(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def cohort(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the share of each month's groups that still claim, by months since the first."""
     if frame["asset"].n_unique() > 1:
         notes.append("A group that claims several assets counts once for each.")
@@ -376,7 +376,7 @@ _MAX_POINTS = 2_000
 _MEASURES = {"claims": "claims of all statuses", "amount": "confirmed amount"}
 
 
-def anomalies(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def anomalies(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the days outside the band by their distance from the median.
 
     If there are many, draws those with the largest scores, and up to a quarter without a score;
@@ -420,7 +420,7 @@ _COUNT = (
 )
 
 
-def orchestration_flow(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def orchestration_flow(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the number of orchestrations, and of failed ones, for each pair of assets."""
     failed = frame.filter(pl.col("status").is_in(["FAILED", "REJECTED"]))
     total, bad = (int(each["orchestrations"].sum()) for each in (frame, failed))
@@ -438,7 +438,7 @@ def orchestration_flow(frame: pl.DataFrame, report: Report, notes: list[str]) ->
     return marks.heat(cells, x, y, scale, "orchestrations", marks.LABEL, _COUNT)
 
 
-def history(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def history(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the times of events, in a strip for each kind of event."""
     named = with_series(frame.drop_nulls("at"), ["record", "event"], most=MAX_BARS)
     events, when = marks.with_times(named, pl.col("at"), "1d", "time (UTC)")

@@ -15,7 +15,7 @@
 -- event (text): the event
 -- asset (text): the asset of the amount
 -- amount (amount): the amount of the claim or orchestration, or the observed balance
--- actor (text): who created or lifted the control: the created_by or deleted_by
+-- actor (text): who created or deleted the control: the created_by or deleted_by
 -- detail (text): the reason, the message, the transaction, the other record
 WITH addresses_of AS (
   SELECT a.id, a.address, a.payout_group_id, a.created_at
@@ -87,7 +87,7 @@ WITH addresses_of AS (
   UNION ALL
   SELECT created_at, 'control', id, 'created', NULL, NULL, created_by, why FROM controls_of
   UNION ALL
-  SELECT deleted_at, 'control', id, 'lifted', NULL, NULL, deleted_by, coalesce(deletion_reason, why)
+  SELECT deleted_at, 'control', id, 'deleted', NULL, NULL, deleted_by, coalesce(deletion_reason, why)
   FROM controls_of WHERE deleted_at IS NOT NULL
   UNION ALL
   SELECT created_at, 'orchestration', id, 'created', source_asset, source_amount, NULL, route

@@ -1,4 +1,4 @@
--- What was claimed against what was held
+-- Claims compared with balances
 -- Do the amounts that groups claimed match the balances of their addresses?
 -- Without rows: nothing was claimed and nothing held.
 --

@@ -3,7 +3,7 @@
 -- Without rows: nobody whom the filters select is restricted on this day.
 --
 -- A register of the controls in force at any time of the day: created before it ends, and not
--- lifted before it begins. A control has neither status nor chain, asset, jurisdiction or payout
+-- deleted before it begins. A control has neither status nor chain, asset, jurisdiction or payout
 -- group, so these filters select none.
 --
 -- $on (time?): the day, by its start; if None, the day of the newest change of a control
@@ -12,7 +12,7 @@
 -- type (text): what it may not do
 -- set_by (text): who restricted it
 -- created_at (time): restricted since
--- lifted_at (time): when the control was lifted; null if it still was in force
+-- deleted_at (time): when the control was deleted; null if it still was in force
 -- reason_code (text): the coded reason
 -- reason (text): the reason in prose
 -- created_by (text): the client that created the control, or operator
@@ -31,7 +31,7 @@ SELECT
   c.type,
   c.set_by,
   c.created_at,
-  c.deleted_at AS lifted_at,
+  c.deleted_at,
   c.reason_code,
   c.reason,
   c.created_by,

@@ -1,4 +1,4 @@
--- Claims that wait longer than their chain's claims do
+-- Claims that wait unusually long
 -- Which claims have waited longer than nearly all confirmed claims of their chain?
 -- Without rows: no claim waits longer than its chain's claims do.
 --
