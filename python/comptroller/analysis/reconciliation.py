@@ -94,7 +94,8 @@ class Reconciliation(Table):
             shown = ", ".join(f"{name} ({count:,})" for name, count in self.differing.items())
             lines.append(f"Members that differ (rows): {shown}.")
         if self.ignored:
-            lines.append(f"Not compared, because they are no members: {', '.join(self.ignored)}.")
+            names = ", ".join(self.ignored)
+            lines.append(f"Ignored columns, which are not members of {self.kind}: {names}.")
         return lines
 
     def section(self, shown: int, *, with_csv: bool = True) -> dict[str, Any]:
