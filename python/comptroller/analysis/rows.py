@@ -85,9 +85,14 @@ class ReportRows(FrameRows):
             parts.append("amounts of more than 20 digits before the point left empty")
         return ", ".join(parts)
 
+    @property
+    def zone(self) -> str:
+        """The time zone of days and of bounds without a time."""
+        return str(self.given.get("tz", "UTC"))
+
     def _argument(self, name: str, given: Any) -> str:
         if name in ("since", "until", "as_of") and isinstance(given, (str, date)):
-            return bound(given, self.given.get("tz", "UTC"))
+            return bound(given, self.zone)
         return " or ".join(map(str, given)) if isinstance(given, tuple) else str(given)
 
     def head(self, rows: int) -> polars.DataFrame:
@@ -137,4 +142,4 @@ def _names_first(frame: polars.DataFrame) -> polars.DataFrame:
 
 
 #: A UUID or a long address, of which the ends are enough beside a name.
-_LONG_ID = r"^(\S{8})\S{8,}(\S{4})$"
+_LONG_ID = r"^(\S{13})\S{8,}(\S{4})$"
