@@ -98,7 +98,7 @@ def test_a_day_outside_the_band_is_found(store: comptroller.Service) -> None:
     days = [each for each in overview.findings if each.report == "anomalies"]
     assert [each.given.get("measure") for each in days] == [None, "amount"]
     assert days[0].text == ("1 unusual day; most unusual 2026-01-08 (INK: 33 claims, usually 3)")
-    assert days[1].text.endswith("(INK ETH: 33, usually 3)")
+    assert days[1].text.endswith("(INK ETH: 33 confirmed, usually 3)")
     assert days[1].command.endswith("--until 2026-02-01 --measure amount")
 
 
