@@ -23,7 +23,7 @@ def modules() -> dict[str, str]:
         "values.py": records.values_module(core),
         "records.py": records.records_module(core),
         "route_table.py": operations.routes_module(core),
-        "analysis/reports.py": reports.reports_module(),
+        **{f"analysis/reports/{name}.py": text for name, text in reports.modules().items()},
         "http/openapi.json": json.dumps(openapi.document(), ensure_ascii=False, indent=1) + "\n",
         "operations/__init__.py": operations.package_module(core),
         "async_operations/__init__.py": operations.async_package_module(core),

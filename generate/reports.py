@@ -1,4 +1,4 @@
-"""Generates the class of the reports, and the table of the reports in the documentation."""
+"""Generates the classes of the reports, and the table of the reports in the documentation."""
 
 from __future__ import annotations
 
@@ -37,13 +37,37 @@ _ERRORS = (
 )
 
 
-def reports_module() -> str:
-    """Returns the module `analysis.reports`."""
+#: The reports that are not in the module `claims`, by the name of their module.
+_TOPICS = {
+    "failures": ("stuck_claims", "failures", "failing_schedules", "shared_transactions"),
+    "groups": ("group_statement", "reconciliation", "cohort"),
+    "records": ("restrictions", "restricted", "orchestration_flow", "history"),
+}
+
+
+def modules() -> dict[str, str]:
+    """Returns the modules of `analysis.reports` by their names."""
+    elsewhere = {name for names in _TOPICS.values() for name in names}
+    topics = {"claims": tuple(name for name in REPORTS if name not in elsewhere), **_TOPICS}
+    classes = {topic: f"{topic.capitalize()}Reports" for topic in topics}
+    found = {topic: _topic(topic, classes[topic], names) for topic, names in topics.items()}
+    imports = "".join(
+        f"from comptroller.analysis.reports.{topic} import {name}\n"
+        for topic, name in classes.items()
+    )
     what = "Reports on the records of a service. A method runs a report and returns its result."
-    lines = ["class Reports(Runner):", docstring(4, what, _MEANING, errors=_ERRORS)]
+    meaning = docstring(4, what, _MEANING, errors=_ERRORS)
     docs = ("The class of `svc.reports`, with a method for each report of the registry.", "")
-    methods = (_method(definition) for definition in REPORTS.values())
-    return module(docs, _IMPORTS, "\n".join([*lines, *methods]), note=_NOTE)
+    body = f"class Reports({', '.join(classes.values())}):\n{meaning}\n"
+    return {"__init__": module(docs, imports, body, note=_NOTE), **found}
+
+
+def _topic(topic: str, name: str, reports: Iterable[str]) -> str:
+    """Returns a module with a class that has the methods of some reports."""
+    what = f"The reports on {topic}." if topic != "records" else "The reports on other records."
+    lines = [f"class {name}(Runner):", docstring(4, what.replace("The reports", "Reports"))]
+    methods = (_method(REPORTS[each]) for each in reports)
+    return module((what, ""), _IMPORTS, "\n".join([*lines, *methods]), note=_NOTE)
 
 
 def _method(definition: Definition) -> str:

@@ -9,6 +9,7 @@
 
 #include "model/hexadecimal.hpp"
 #include "model/keccak.hpp"
+#include "model/text.hpp"
 
 namespace comptroller {
 
@@ -72,6 +73,16 @@ bool is_solana_address(std::string_view text) {
   return zero_bits / 8 == std::min(text.find_first_not_of('1'), text.size());
 }
 
+// Returns "0x" and the digits of `Bytes` bytes in lower case, and any other text unchanged.
+template <std::size_t Bytes>
+std::string folded(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(text, lower.begin(), to_lower);
+  if (lower.starts_with("0X")) lower[1] = 'x';
+  std::array<char, Bytes> bytes{};
+  return read_prefixed_hexadecimal(lower, Bytes, bytes.data()) ? lower : std::string(text);
+}
+
 }  // namespace
 
 std::optional<std::string> canonical_address(Ledger ledger, std::string_view text) {
@@ -85,12 +96,10 @@ std::string sought_address(Ledger ledger, std::string_view text) {
   return canonical_address(ledger, in_one_case).value_or(std::string(text));
 }
 
-std::string folded_address(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(text, lower.begin(), to_lower);
-  if (lower.starts_with("0X")) lower[1] = 'x';
-  std::array<char, evm_bytes> bytes{};
-  return read_prefixed_hexadecimal(lower, evm_bytes, bytes.data()) ? lower : std::string(text);
+std::string folded_address(std::string_view text) { return folded<evm_bytes>(text); }
+
+std::string folded_hash(std::string_view text) {
+  return folded<TransactionHash::packed_length>(text);
 }
 
 std::string address_expectation(Ledger ledger) {

@@ -1,4 +1,5 @@
-// Validation of addresses by ledger: reward addresses and the addresses of a payout group.
+// Validation of addresses by ledger: reward addresses and the addresses of a payout group. The
+// forms in which addresses and hashes of transactions are compared.
 #pragma once
 
 #include <optional>
@@ -20,6 +21,9 @@ std::string sought_address(Ledger ledger, std::string_view text);
 // Returns the form in which addresses of unknown ledgers are compared: "0x" and 40 hexadecimal
 // digits in lower case; any other text unchanged.
 std::string folded_address(std::string_view text);
+// Returns the form in which hashes of transactions are compared: "0x" and 64 hexadecimal digits in
+// lower case; any other text unchanged.
+std::string folded_hash(std::string_view text);
 std::string address_expectation(Ledger ledger);
 
 }  // namespace comptroller

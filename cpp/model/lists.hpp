@@ -203,8 +203,8 @@ struct ListClaims : OfCustomer, UpdatedAtBounds, Paging {
         Created<Bound::until>);
   FIELD(std::optional<Id>, id, "only the claim with this id", Equals<"id", Id, by_id>);
   FIELD(std::optional<TransactionHash>, tx_hash,
-        "only claims with this hash of the transaction; case matters",
-        Compares<"tx_hash", TransactionHash>);
+        "only claims with this hash of the transaction; case matters unless it is an EVM hash",
+        Narrows);
   FIELD(std::optional<Label>, address,
         "only claims from this reward address; case matters unless it is an EVM address", Narrows);
   FIELD(std::optional<Label>, asset_type, "only claims of this asset",

@@ -25,7 +25,7 @@ struct Control {
   FIELD(std::optional<Word>, reason_code, "coded reason");
   FIELD(std::optional<Note>, reason, "reason in prose, at most 1024 characters");
   FIELD(Timestamp, created_at, "when it came into force");
-  FIELD(std::optional<Timestamp>, deleted_at, "when it was lifted; null while it is active",
+  FIELD(std::optional<Timestamp>, deleted_at, "when it was deleted; null while it is active",
         Nullable);
   FIELD(Id, identity_id, "the identity it restricts");
   FIELD(std::optional<Label>, created_by,

@@ -35,6 +35,17 @@ void filter_by_address(Listing& claims, std::string_view address) {
        {bytes, bytes, text, text}});
 }
 
+// Adds the condition that a claim has this hash. The spellings of an EVM hash differ in case only.
+// The spelling in lower case is stored as bytes, the others as text.
+void filter_by_hash(Listing& claims, std::string_view hash) {
+  const std::string folded = folded_hash(hash);
+  std::string packed(TransactionHash::packed_length, '\0');
+  const Value text = claims.own(folded);
+  if (!TransactionHash::pack(folded, packed.data())) return claims.filter({"tx_hash = ?", {text}});
+  claims.filter({"(tx_hash = ? OR typeof(tx_hash) = 'text' AND lower(tx_hash) = ?)",
+                 {Value::blob(claims.own(packed).bytes), text}});
+}
+
 }  // namespace
 
 Listing listing_for(db::Connection& connection, const ListClaims& request, Ownership ownership,
@@ -46,6 +57,7 @@ Listing listing_for(db::Connection& connection, const ListClaims& request, Owner
   }
   auto listing = make_listing<Claim>(connection, by_index, std::move(ownership));
   if (changing) filter_by_jurisdiction(listing, *changing);
+  if (request.tx_hash) filter_by_hash(listing, request.tx_hash->value);
   if (request.address) filter_by_address(listing, request.address->value);
   return listing;
 }

@@ -80,7 +80,7 @@ class Control(Record, frozen=True, kw_only=True):
     created_at: Time
     """When it came into force."""
     deleted_at: Time | None = None
-    """When it was lifted; null while it is active."""
+    """When it was deleted; null while it is active."""
     identity_id: str
     """The identity it restricts."""
     created_by: str | None = None

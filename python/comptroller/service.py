@@ -24,7 +24,7 @@ from comptroller.bulk.loading import (
     files_of_kinds,
     opened,
 )
-from comptroller.bulk.mapping import Options, read_mapping
+from comptroller.bulk.mapping import FileOptions, Options, read_mapping
 from comptroller.bulk.parquet import write_dataset, write_parquet
 from comptroller.bulk.rejections import Rejects, rejects_path
 from comptroller.display.html import html
@@ -33,7 +33,7 @@ from comptroller.errors import imported, invalid, require
 from comptroller.operations import Resources, Transport
 
 if TYPE_CHECKING:
-    from comptroller.analysis.reconcile import Reconciliation
+    from comptroller.analysis.reconciliation import Reconciliation
     from comptroller.analysis.reports import Reports
     from comptroller.analysis.table import Table
 
@@ -312,7 +312,7 @@ class Service(Resources):
                     return write_dataset(stream, target, keys, lines)
                 return write_parquet(stream, target, lines)
 
-    def query(self, sql: str, /, **tables: LoadSource) -> Table:
+    def query(self, sql: str, files: FileOptions | None = None, /, **tables: LoadSource) -> Table:
         """Runs a read-only SQL query over the records, with tables of the caller.
 
         DuckDB runs the query over the tables identities, controls, orchestrations, payout_groups,
@@ -322,10 +322,12 @@ class Service(Resources):
 
         Args:
             sql: one query.
+            files: how files are read: ``sheet``, ``separator`` and ``decimal``, as for `load`.
             tables: tables of the caller by name, ``owners=frame``: anything that `load` reads. They
                 are copied before the query runs, with the types of the frame. Columns of a CSV or
-                Excel file whose texts are all integers, decimals, days, times with an offset,
-                ``true`` or ``false`` have that type; others are text.
+                Excel file whose values are all integers, decimals, days, times with an offset,
+                ``true`` or ``false`` have that type; others are text. Numbers of a sheet are
+                decimals, each the shortest that Excel shows for it.
 
         Raises:
             InvalidRequest: the query is invalid, or is not only one; or a table of the caller has
@@ -338,7 +340,8 @@ class Service(Resources):
         imported("comptroller.analysis.query")
         from comptroller.analysis.query import open_query
 
-        with busy("running the query"), open_query(self, sql, tables) as ready:
+        options = read_mapping(None, files or {}, FileOptions.__annotations__)
+        with busy("running the query"), open_query(self, sql, tables, options) as ready:
             return ready.table()
 
     def reconcile(

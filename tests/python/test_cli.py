@@ -97,7 +97,7 @@ def test_the_store_may_be_named_before_the_command(
         (["sample", "claims", "--json"], "--json needs --out"),
         (["sample", "claims", "--rows", "-1"], "-1 is not in the range"),
         (["export", "claims", "-", "--json"], "--json needs a FILE"),
-        (["export", "balances", "x", "--start", "2026-01-01"], "cannot be filtered by time"),
+        (["export", "balances", "x", "--since", "2026-01-01"], "cannot be filtered by time"),
         (["export", "claims", "x", "--where", "statuses"], "give NAME=VALUE"),
         (["report", "failures", "--by", "chian"], "unknown key 'chian'; one of status, chain"),
         (["report", "failures", "--by", "day,day"], "duplicate key"),
@@ -229,14 +229,41 @@ def test_an_export_loads_back_to_the_same_export(run: Run, tmp_path: Path) -> No
 
 def test_an_export_takes_the_filters_of_the_list(run: Run, tmp_path: Path) -> None:
     run("load", "claims", "-", given=GOOD)
-    ended = run("export", "claims", "-", "--start", "2026-01-31", "--end", "2026-01-31")
+    ended = run("export", "claims", "-", "--since", "2026-01-31", "--until", "2026-02-01")
     assert [json.loads(line)["id"] for line in ended.out.splitlines()] == ["c-1"]
-    assert ended.err == "1 claims written to standard output\n"
+    assert ended.err == (
+        "1 claims, created from 2026-01-31 00:00 UTC, created before 2026-02-01 00:00 UTC, "
+        "written to standard output\n"
+    )
     run("export", "claims", "out.csv", "--where", "statuses=PENDING", "--where", "statuses=FAILED")
     assert (tmp_path / "out.csv").read_text().startswith("id,payout_group_id,")
     ended = run("export", "claims", "x", "--where", "statusses=FAILED")
     assert ended.code == 1
     assert "did you mean statuses?" in ended.err
+
+
+@pytest.mark.parametrize("kind", ["claims", "identities"])
+def test_a_day_is_its_start_in_every_bound(run: Run, kind: str) -> None:
+    """An export has what a report of the same bounds has."""
+    times = ("2026-01-31T00:00:00Z", "2026-01-31T23:59:59.999999Z", "2026-02-01T00:00:00Z")
+    for id, time in zip("abc", times, strict=True):
+        made = claim(id, created_at=time) if kind == "claims" else {"id": id, "created_at": time}
+        assert run("load", kind, "-", given=lines(made)).code == 0
+    since, until = "2026-01-31", "2026-02-01"
+    for bounds, ids in (
+        (("--since", since), "abc"),
+        (("--until", since), ""),
+        (("--until", until), "ab"),
+        (("--until", "2026-02-01T00:00:00.000001Z"), "abc"),
+        (("--since", until), "c"),
+        (("--until", "0001-01-01"), ""),
+    ):
+        shown = run("export", kind, "-", *bounds).out.splitlines()
+        assert [json.loads(line)["id"] for line in shown] == list(ids), bounds
+        if kind == "claims":
+            rows = run("report", "claims-summary", "--by", "", *bounds, "--json").json["rows"]
+            assert sum(row["claims"] for row in rows) == len(ids), bounds
+    assert run("export", kind, "-", "--end", until).code == 2
 
 
 def test_a_sample_goes_to_standard_output_or_to_files(run: Run, tmp_path: Path) -> None:

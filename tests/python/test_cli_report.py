@@ -96,7 +96,7 @@ def test_amounts_are_never_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "99,999,999,999,999,999,999.999999999999999999" in run("report").out
 
 
-@pytest.mark.parametrize("option", ["--start", "--end"])
+@pytest.mark.parametrize("option", ["--since", "--until"])
 @pytest.mark.parametrize("given", ["bogus", "2026-13-01", "2026-01-31T12:00:00"])
 @pytest.mark.parametrize("kind", ["claims", "controls"])
 def test_an_invalid_bound_is_named(run: Run, kind: str, option: str, given: str) -> None:

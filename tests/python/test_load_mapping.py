@@ -18,6 +18,7 @@ from comptroller.bulk.mapping import ID_NAMESPACE
 from examples import GROUP, NOON, accounted, line, short_line
 
 pl = pytest.importorskip("polars")
+xlsxwriter = pytest.importorskip("xlsxwriter")
 
 SWISS = """Nummer;Gruppe;Betrag;Erstellt
 R-1;GRP-001;1.655,39;31.01.2026 13:00
@@ -238,7 +239,6 @@ def test_a_suggested_mapping_names_columns_and_reads_values(run: Any, tmp_path: 
     assert mapping == {
         "separator": ";",
         "decimal": ",",
-        "tz": "UTC",
         "ids": "uuid5",
         "rename": {
             "Claim ID": "id",
@@ -248,7 +248,100 @@ def test_a_suggested_mapping_names_columns_and_reads_values(run: Any, tmp_path: 
         },
     }
     assert "# not found: claim_type, onchain_status" in suggested
+    assert '# tz = "UTC"  # fill in: the time zone of times such as' in suggested
     assert not (tmp_path / "store.db").exists()
+
+
+HEAD = "id,payout_group_id,claim_type,onchain_status,created_at,amount"
+ROW = "c{n},5f0c0000-0000-4000-8000-000000000001,CLAIM_ALL,CONFIRMED,{day},{amount}"
+
+
+def suggested(run: Any, text: str, *words: str) -> tuple[dict[str, Any], str]:
+    Path("s.csv").write_text(text)
+    printed = run("load", "claims", "s.csv", "--suggest", *words)
+    return tomllib.loads(printed), printed
+
+
+# days, amounts, what the mapping says of them, and what it says as a comment
+UNDECIDED: list[tuple[list[str], list[str], dict[str, Any], list[str]]] = [
+    (["2026-01-31"], ["1.5"], {}, []),
+    (["03/04/2026"], ["1"], {}, ["# dayfirst = true  # fill in true or false: 03/04/2026 may"]),
+    (["03/04/2026", "13/04/2026"], ["1"], {"dayfirst": True}, []),
+    (["03/04/2026", "04/13/2026"], ["1"], {"dayfirst": False}, []),
+    (["13/04/2026", "04/13/2026"], ["1"], {}, ["some have the day first, some the month"]),
+    (["2026-01-31"], ['"1,5"'], {"decimal": ","}, []),
+    (["2026-01-31"], ['"1.655,39"', '"1.655"'], {"decimal": ","}, []),
+    (["2026-01-31"], ["1.655.390"], {"decimal": ","}, []),
+    (["2026-01-31"], ["0.655", "1.655"], {}, []),
+    (["2026-01-31"], ["1.655"], {}, ['# decimal = ","  # choose: 1.655 may be 1.655 or 1655']),
+    (["2026-01-31"], ['"1,655"'], {}, ['# decimal = ","  # choose: 1,655 may be 1.655 or 1655']),
+    (["2026-01-31"], ['"1,5"', "1.5"], {}, ["1,5 has a decimal comma, 1.5 a decimal point"]),
+]
+
+
+@pytest.mark.parametrize(("days", "amounts", "expected", "remarks"), UNDECIDED)
+def test_what_no_value_decides_is_a_comment(
+    run: Any, days: list[str], amounts: list[str], expected: dict[str, Any], remarks: list[str]
+) -> None:
+    count = max(len(days), len(amounts))
+    rows = [
+        ROW.format(n=n, day=days[n % len(days)], amount=amounts[n % len(amounts)])
+        for n in range(count)
+    ]
+    mapping, printed = suggested(run, "\n".join([HEAD, *rows, ""]))
+    assert mapping == expected
+    for remark in remarks:
+        assert remark in printed
+    assert ("choose" in printed or "true or false" in printed) == bool(remarks)
+    Path("s.toml").write_text(printed)
+    with comptroller.open(":memory:") as store:
+        result = store.load("claims", "s.csv", mapping="s.toml")
+    is_accepted = not remarks or amounts == ["1.655"]  # then the point is decimal
+    assert (result.inserted == count) is is_accepted
+
+
+# the columns of numbers and times, the members, and the comments
+COLUMNS = [
+    ("gross,net", {}, ['choose a column: "', '# "']),
+    ("total,amount EUR", {"amount EUR": "amount"}, ['"total" also has numbers']),
+    ("Betrag", {"Betrag": "amount"}, []),
+]
+
+
+@pytest.mark.parametrize(("names", "renamed", "remarks"), COLUMNS)
+def test_the_columns_that_may_be_the_amount_are_named(
+    run: Any, names: str, renamed: dict[str, str], remarks: list[str]
+) -> None:
+    cells = ",".join(f"{n}.5" for n in range(names.count(",") + 1))
+    mapping, printed = suggested(run, f"id,{names}\nc,{cells}\n")
+    assert mapping.get("rename", {}) == renamed
+    for name in names.split(","):
+        assert f'"{name}"' in printed
+    for remark in remarks:
+        assert remark in printed
+
+
+def test_the_options_of_a_suggestion_are_facts(run: Any, tmp_path: Path) -> None:
+    text = "Nr|Tag|gross|net\nR-1|03/04/2026|1,655|2,5\n"
+    given = ["--separator", "|", "--dayfirst", "--rename", "net=amount", "--rename", "Nr=id"]
+    given += ["--constant", "claim_type=CLAIM_ALL", "--tz", "Europe/Zurich"]
+    mapping, printed = suggested(run, text, *given)
+    assert mapping == {
+        "separator": "|",
+        "dayfirst": True,
+        "decimal": ",",
+        "tz": "Europe/Zurich",
+        "rename": {"net": "amount", "Nr": "id", "Tag": "created_at"},
+        "constants": {"claim_type": "CLAIM_ALL"},
+    }
+    assert '# not used: "gross"' in printed
+    (tmp_path / "x.toml").write_text(printed)
+    assert suggested(run, text, "--map", "x.toml")[0] == mapping
+    with xlsxwriter.Workbook(tmp_path / "x.xlsx") as book:
+        book.add_worksheet("notes").write_column(0, 0, ["Note", "x"])
+        book.add_worksheet("May").write_column(0, 0, ["amount", 1.5])
+    printed = run("load", "claims", "x.xlsx", "--suggest", "--sheet", "May")
+    assert tomllib.loads(printed) == {"sheet": "May", "floats": "shortest"}
 
 
 def test_saved_answers_of_get_controls_need_their_identity(operator: Service) -> None:

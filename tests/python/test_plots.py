@@ -87,7 +87,9 @@ def summary(rows: dict[str, Any], keys: tuple[str, ...]) -> Report:
     amounts = polars.col("claims").cast(polars.Decimal(38, 18))
     counted = {"confirmed": polars.col("claims"), "failed": polars.lit(0)}
     asset = {"asset": polars.lit("ETH")}
-    frame = polars.DataFrame(rows).with_columns(amount=amounts, **counted, **asset)
+    frame = polars.DataFrame(rows).with_columns(
+        confirmed_amount=amounts, waiting_amount=amounts, **counted, **asset
+    )
     return Report(REPORTS["claims_summary"], keys, frame)
 
 
@@ -154,7 +156,7 @@ def test_the_drawn_values_sum_to_the_rows(reports: dict[str, Report]) -> None:
     assert standing == controls["active"].sum() > 0
     changes = [each["value"] for each in drawn("restrictions", "value")]
     assert sum(each for each in changes if each > 0) == controls["created"].sum() > 0
-    assert -sum(each for each in changes if each < 0) == controls["lifted"].sum() > 0
+    assert -sum(each for each in changes if each < 0) == controls["deleted"].sum() > 0
     for name in ("stuck_claims", "anomalies"):
         member = {"stuck_claims": "status", "anomalies": "score"}[name]
         assert len(drawn(name, member)) == len(rows(name))
@@ -180,7 +182,7 @@ def test_a_million_rows_are_reduced_and_counted() -> None:
     report = summary({**frame.to_dict(), "claims": [1] * len(frame)}, ("group", "hour"))
     picture = report.plot()
     assert drawn_rows(picture) <= MAX_ROWS
-    piled = max(picture.to_dict()["datasets"].values(), key=lambda rows: len(rows[0]))
+    piled = data_of(picture, "claims")
     assert sum(row["claims"] for row in piled) == 1_000_000
     assert {"94 others", "g0"} < {row["series"] for row in piled}
 
@@ -219,6 +221,23 @@ def test_counts_are_drawn_over_all_assets_and_amounts_by_asset(
         100,
         1001,
     ]
+
+
+@pytest.mark.parametrize("by", [("status",), ("chain",), ("day",), ("chain", "day"), ()])
+def test_charts_of_claims_draw_confirmed_amounts(
+    operator: comptroller.Service, by: tuple[str, ...]
+) -> None:
+    for status, amount in (("CONFIRMED", "1"), ("FAILED", "20"), ("PENDING", "300")):
+        load(operator, "claims", claim(onchain_status=status, amount=amount, asset_type="ETH"))
+    picture = operator.reports.claims_summary(by).plot()
+    assert sum(row["confirmed_amount"] for row in data_of(picture, "confirmed_amount")) == 1
+    shown = json.dumps(picture.to_dict())
+    assert "confirmed amount (ETH)" in shown
+    assert "claims of all statuses" in shown
+    assert "waiting_amount" not in shown
+    days = operator.reports.anomalies(measure="amount", band=0)
+    if len(days):
+        assert "confirmed amount: distance" in json.dumps(days.plot().to_dict())
 
 
 @pytest.mark.parametrize("by", [("chain",), ("chain", "day")])

@@ -15,6 +15,8 @@ from comptroller import InvalidRequest
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("duckdb")
+fastexcel = pytest.importorskip("fastexcel")
+xlsxwriter = pytest.importorskip("xlsxwriter")
 
 LARGE = Decimal("99999999999999999999.999999999999999999")
 SMALL = Decimal("0.000000000000000001")
@@ -168,3 +170,65 @@ def test_the_command_reads_files_as_tables(run: Run, tmp_path: Path) -> None:
     assert run("query", sql, "--with", "owners").code == 2
     assert run("query", sql, "--with", "o=o.csv", "--with", "o=o.csv").code == 2
     assert run("query", sql, "--with", "claims=o.csv").code == 1
+
+
+def test_the_numbers_of_a_sheet_are_exact(store: comptroller.Service, tmp_path: Path) -> None:
+    with xlsxwriter.Workbook(tmp_path / "x.xlsx") as book:
+        book.add_worksheet("notes").write_column(0, 0, ["Note", "x"])
+        sheet = book.add_worksheet("Mai")
+        sheet.write_row(0, 0, ["n", "amount", "small", "text", "account"])
+        sheet.write_row(1, 0, [1, 0.1, 1e-7, "1.655,39", "007"])
+        sheet.write_row(2, 0, [2, 0.2, None, "-0,5", "008"])
+    sql = "SELECT sum(n) AS n, sum(amount) AS a, sum(small) AS s, sum(text) AS t FROM owners"
+    for given in ({"sheet": "Mai", "decimal": ","}, {"sheet": "Mai"}):
+        if "decimal" not in given:
+            sql = sql.replace("sum(text)", "max(text)")
+        (row,) = store.query(sql, given, owners=tmp_path / "x.xlsx").to_dicts()
+        text = Decimal("1654.89") if "decimal" in given else "1.655,39"
+        assert row == {"n": 3, "a": Decimal("0.3"), "s": Decimal("0.0000001"), "t": text}
+    with pytest.raises(InvalidRequest, match=r"owners: .* has 2 sheets with rows"):
+        store.query("FROM owners", owners=tmp_path / "x.xlsx")
+    with pytest.raises(InvalidRequest, match="tz"):
+        store.query("FROM owners", {"tz": "UTC"}, owners=tmp_path / "x.xlsx")  # type: ignore[typeddict-unknown-key]
+
+
+def test_the_command_takes_the_options_of_files(run: Run, tmp_path: Path) -> None:
+    assert run("load", "claims", "-", given=lines(claim("c-1", amount="1.50"))).code == 0
+    (tmp_path / "o.csv").write_text("id|share\nc-1|0,25\n")
+    words = ["query", "SELECT share * 2 AS s FROM o", "--with", "o=o.csv", "--format", "json"]
+    assert run(*words, "--separator", "|", "--decimal", ",").json == [{"s": "0.5"}]
+
+
+ALL_TYPES = """
+    SELECT id, amount, addresses, created_at, DATE '2026-01-31' AS day, 123456789012345678 AS large,
+      true AS yes, NULL AS nothing, '=1+1' AS formula, 0.5::DOUBLE AS half
+    FROM claims ORDER BY id
+"""
+
+
+@pytest.mark.parametrize("amount", ["1.5", str(LARGE)])
+def test_the_command_writes_sheets_and_pages(run: Run, tmp_path: Path, amount: str) -> None:
+    given = lines(claim("c-1", amount=amount, addresses=["a", "b"]))
+    assert run("load", "claims", "-", given=given).code == 0
+    for suffix in ("xlsx", "html"):
+        ended = run("query", ALL_TYPES, "--out", f"x.{suffix}")
+        assert (ended.code, ended.out) == (0, f"1 row written to x.{suffix}\n")
+    page = (tmp_path / "x.html").read_text(encoding="utf-8")
+    assert "Copy as CSV" in page
+    assert amount in page
+    sheet = fastexcel.read_excel(tmp_path / "x.xlsx").load_sheet(0).to_polars()
+    (row,) = sheet.to_dicts()
+    assert row["amount"] == (1.5 if amount == "1.5" else amount)
+    assert (row["large"], row["yes"], row["formula"]) == ("123456789012345678", True, "=1+1")
+    assert (row["addresses"], f"{row['day']:%Y-%m-%d}") == ('["a", "b"]', "2026-01-31")
+    assert row["created_at"].isoformat() == "2026-01-31T12:00:00"
+    for suffix in ("xlsx", "html"):
+        assert run("query", "FROM claims", "--format", suffix).code == 2
+
+
+def test_a_sheet_refuses_what_it_cannot_hold(run: Run, tmp_path: Path) -> None:
+    assert run("load", "claims", "-", given=lines(claim("c-1"))).code == 0
+    ended = run("query", "FROM range(1048576)", "--out", "x.xlsx")
+    assert ended.code == 1
+    assert "1,048,576 rows are too many for Excel; a sheet has at most 1,048,575 rows" in ended.err
+    assert not (tmp_path / "x.xlsx").exists()

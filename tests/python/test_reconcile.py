@@ -18,6 +18,7 @@ from hypothesis import given, strategies as st
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("duckdb")
+xlsxwriter = pytest.importorskip("xlsxwriter")
 
 LARGE = Decimal("99999999999999999999.999999999999999999")
 LEAST = Decimal("0.000000000000000001")
@@ -77,6 +78,8 @@ VALUES: list[tuple[str, Any, Any, bool]] = [
     ("tx_hash", HASH, HASH.lower(), True),
     ("tx_hash", HASH, HASH.upper(), True),
     ("tx_hash", "aBc", "abc", False),
+    ("tx_hash", "0xaB", "0xab", False),
+    ("tx_hash", EVM, EVM.lower(), False),  # as long as an address
     ("addresses", [EVM, BASE58], [BASE58, EVM.lower()], True),
     ("addresses", [BASE58], [BASE58.lower()], False),
     ("created_at", "2026-01-31T12:00:00Z", "2026-01-31T13:00:00+01:00", True),
@@ -173,6 +176,18 @@ REFUSED = [
     ("tx_hash,amount\nh,1\nh,1e5\n", "amount: row 3: '1e5' is not a plain decimal number"),
     ("tx_hash,created_at\nh,2026-01-01 10:00\n", "created_at: row 2: .* has no time zone"),
     ("tx_hash,created_at\nh,soon\n", "created_at: row 2: 'soon' is not a time"),
+    *(
+        (
+            f"tx_hash,created_at\n,\nh,{wrong}\n",
+            "created_at: row 3: '.*' is not a time with an offset",
+        )
+        for wrong in (
+            *("2026-02-30", "2026-02-30T12:00:00Z", "2026-13-01T12:00:00Z", "2026-01-01T24:00:00Z"),
+            *("0000-01-01T12:00:00Z", "2026-01-01T12:00:00+99:99", "2026-01-01T12:00:60Z"),
+        )
+    ),
+    ("tx_hash,addresses\nh,a;b\n", "addresses: row 2: 'a;b' is not a list of texts"),
+    ("tx_hash,amount,Betrag\nh,1,2\n", "amount: several columns set it; rename or remove all"),
     ("amount,asset_type\n1,A\n", "on: the table has no column tx_hash"),
 ]
 
@@ -182,7 +197,74 @@ def test_a_table_that_cannot_be_compared(
     store: comptroller.Service, text: str, message: str
 ) -> None:
     with pytest.raises(InvalidRequest, match=message):
-        store.reconcile("claims", io.BytesIO(text.encode()), on="tx_hash")
+        store.reconcile(
+            "claims", io.BytesIO(text.encode()), on="tx_hash", rename={"Betrag": "amount"}
+        )
+
+
+# a table, its rows on the other side without a key, and with one
+EMPTY = [
+    (b"tx_hash,amount\n", 0, 0),
+    (b"tx_hash,amount\n,\n\n,\n", 0, 0),
+    (b'tx_hash,amount\n"",1\n,2\nh,3\n,\n', 2, 1),
+    ([], 0, 0),
+    ([{"tx_hash": ""}, {"tx_hash": None}, {"tx_hash": None, "amount": "1"}], 2, 0),
+    (pl.DataFrame({"tx_hash": [], "amount": []}), 0, 0),
+]
+
+
+@pytest.mark.parametrize(("source", "without", "other"), EMPTY)
+def test_blank_rows_and_empty_keys(
+    store: comptroller.Service, source: Any, without: int, other: int
+) -> None:
+    loaded(store, "claims", claim("a", tx_hash="x"))
+    given = io.BytesIO(source) if isinstance(source, bytes) else source
+    expected = {"missing_there": (1, 0)}
+    expected |= {"missing_here": (0, other)} if other else {}
+    expected |= {"no_key": (0, without)} if without else {}
+    assert statuses(store.reconcile("claims", given, on="tx_hash")) == expected
+
+
+def test_times_are_read_as_in_a_load(store: comptroller.Service) -> None:
+    loaded(store, "claims", claim("a"), claim("b", created_at="2026-06-30T23:59:59.999999Z"))
+    for noon in ("2026-01-31t12:00:00.000000999z", "2026-01-31 13:00:00+01:00", "31.01.2026 13:00"):
+        rows = [{"id": "a", "created_at": noon}, {"id": "b", "created_at": "2026-06-30T23:59:60Z"}]
+        assert store.reconcile("claims", rows, on="id", tz="Europe/Zurich").is_equal
+
+
+# the cells of a column, the options, and the differing amounts or the error
+SHEETS: list[tuple[list[Any], dict[str, Any], list[str] | str]] = [
+    (["10", "0,10", "1.655,39"], {}, []),
+    ([10, 0.1, 1655.39], {"floats": "shortest"}, []),
+    ([10, "0,10", "1.655,39"], {}, []),
+    ([10, "0,10", 1.655], {}, "row 4: 1.655 may be a number, or have a mark of thousands"),
+]
+
+
+@pytest.mark.parametrize(("cells", "options", "expected"), SHEETS)
+def test_a_sheet_with_a_decimal_comma(
+    store: comptroller.Service,
+    tmp_path: Path,
+    cells: list[Any],
+    options: dict[str, Any],
+    expected: list[str] | str,
+) -> None:
+    for n, amount in enumerate(["10", "0.10", "1655.39"]):
+        loaded(store, "claims", claim(f"c{n}", amount=amount))
+    with xlsxwriter.Workbook(tmp_path / "x.xlsx") as book:
+        book.add_worksheet("notes").write_row(0, 0, ["Note"])
+        book.add_worksheet("more").write_column(0, 0, ["Note", "x"])
+        sheet = book.add_worksheet("May")
+        sheet.write_column(0, 0, ["id", "c0", "c1", "c2"])
+        sheet.write_column(0, 1, ["Betrag", *cells])
+    options |= {"decimal": ",", "sheet": "May", "rename": {"Betrag": "amount"}}
+    if isinstance(expected, str):
+        for work in (store.reconcile, store.load):
+            more: Any = {"on": "id"} if work == store.reconcile else {}
+            with pytest.raises(InvalidRequest, match=expected):
+                work("claims", tmp_path / "x.xlsx", **more, **options)
+    else:
+        assert store.reconcile("claims", tmp_path / "x.xlsx", on="id", **options).is_equal
 
 
 def test_floats_are_refused_unless_accepted(store: comptroller.Service) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from datetime import date
 from html.parser import HTMLParser
 from typing import Any
 
@@ -17,8 +18,8 @@ pytest.importorskip("polars")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from comptroller.analysis.document import document
 from comptroller.analysis.formatting import heading
+from comptroller.analysis.presentation import document
 from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
 from report_stores import HOSTILE, NAMES
@@ -169,8 +170,11 @@ def test_a_section_names_its_arguments() -> None:
     given = {"since": "2026-01-01", "until": None, "group": "g-1", "band": 0}
     report = Report(REPORTS["claims_summary"], ("day",), frame, given)
     assert report.over == (
-        "by day, group g-1, from 2026-01-01, band 0, 2026-01-01 to 2026-02-10, 3 rows"
+        "by day, group g-1, from 2026-01-01 00:00 UTC, band 0, 2026-01-01 to 2026-02-10, 3 rows"
     )
+    zoned = {**given, "since": None, "until": date(2026, 7, 1), "tz": "Europe/Zurich"}
+    report = Report(REPORTS["claims_summary"], ("day",), frame, zoned)
+    assert "before 2026-07-01 00:00 Europe/Zurich" in report.over
 
 
 def test_a_service_is_shown_in_a_notebook_even_when_closed(open_as: Any) -> None:

@@ -19,7 +19,7 @@ pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
 from browser_pages import Visit
-from comptroller.analysis.document import document
+from comptroller.analysis.presentation import document
 from comptroller.analysis.report import Report
 from report_stores import HOSTILE
 

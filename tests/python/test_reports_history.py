@@ -83,14 +83,14 @@ def test_an_identity_shows_its_controls_and_orchestrations(operator: comptroller
     rows = ran(operator, "history", identity.id)
     events = {(row["record"], row["event"]): row for row in rows}
     assert set(events) == {
-        *(("identity", "created"), ("control", "created"), ("control", "lifted")),
+        *(("identity", "created"), ("control", "created"), ("control", "deleted")),
         *(("orchestration", "created"), ("orchestration", "completed")),
     }
     made = events["control", "created"]
     assert made["actor"] == "operator"
     assert "FROZEN" in made["detail"]
     assert "asked by a court" in made["detail"]
-    assert events["control", "lifted"]["detail"] == "lifted"
+    assert events["control", "deleted"]["detail"] == "lifted"
 
 
 def test_events_of_one_time_are_in_logical_order(operator: comptroller.Service) -> None:

@@ -53,6 +53,24 @@ def test_groups_and_addresses_have_their_names(named: comptroller.Service) -> No
     assert (first["group"], first["group_name"]) == (ONE, "Treasury")
 
 
+def test_tables_show_names_first_and_ids_last(named: comptroller.Service) -> None:
+    by_group = named.reports.claims_summary(("group",))
+    shown = by_group.head(9)
+    assert (shown.columns[0], shown.columns[-1]) == ("group_name", "group")
+    assert shown["group"].to_list() == [
+        *("01900000-0000…00aa", "01900000-0000…00bb", "01900000-0000…00cc"),
+        "01900000-0000-7000-8000-0000000000dd",
+    ]
+    assert by_group.to_polars()["group"][0] == ONE
+    html = by_group.html()
+    assert html.index("Treasury") < html.index("01900000-0000…00aa")
+    load(named, "claims", claim(payout_group_id=ONE, created_at=at(days=-9)))
+    assert named.reports.stuck_claims(percentile=0.5).head(1).columns[-2:] == ["id", "group"]
+    without = named.reports.claims_summary(("group",), group="01900000-0000-7000-8000-0000000000dd")
+    assert without.head(9).columns[0] == "group"
+    assert "group_name" not in without.head(9).columns
+
+
 def test_charts_have_names_and_ids(named: comptroller.Service) -> None:
     chart = json.dumps(
         named.reports.claims_summary(("group",)).plot().to_dict(), ensure_ascii=False
@@ -114,4 +132,4 @@ def test_findings_name_the_group(named: comptroller.Service) -> None:
         paid = {"onchain_status": "CONFIRMED", "confirmed_at": at(60), "asset_type": "ETH"}
         load(named, "claims", claim(payout_group_id=id, amount=amount, **paid))
     texts = [each.text for each in named.reports.overview().findings]
-    assert [text for text in texts if f"furthest Twins, {THREE}" in text]
+    assert [text for text in texts if f"most unusual Twins, {THREE}" in text]

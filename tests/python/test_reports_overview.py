@@ -87,7 +87,7 @@ def test_a_group_outside_the_tolerance_is_found(store: comptroller.Service) -> N
         each for each in store.reports.overview().findings if each.report == "reconciliation"
     )
     assert found.text.startswith(
-        f"2026-01: 1 group outside the tolerance, furthest {GROUPS[1]} (+1"
+        f"2026-01: 1 group outside the tolerance; most unusual {GROUPS[1]} (+1"
     )
     assert found.command == "comptroller report reconciliation --month 2026-01"
 
@@ -97,8 +97,8 @@ def test_a_day_outside_the_band_is_found(store: comptroller.Service) -> None:
     overview = store.reports.overview(since=at(), until="2026-02-01")
     days = [each for each in overview.findings if each.report == "anomalies"]
     assert [each.given.get("measure") for each in days] == [None, "amount"]
-    assert days[0].text == "1 unusual day; most unusual 2026-01-08 (INK: 33, usually 3)"
-    assert days[1].text.endswith("(INK ETH: 33, usually 3)")
+    assert days[0].text == ("1 unusual day; most unusual 2026-01-08 (INK: 33 claims, usually 3)")
+    assert days[1].text.endswith("(INK ETH: 33 confirmed, usually 3)")
     assert days[1].command.endswith("--until 2026-02-01 --measure amount")
 
 

@@ -47,7 +47,8 @@ def test_a_file_uses_only_the_portable_subset(file: str) -> None:
         "total",
         "approximate_total",
         "ranks",
-        "folded",
+        "folded_address",
+        "folded_hash",
         "local",
         "utc",
     }

@@ -1,4 +1,4 @@
-"""Restrictions: controls created, lifted and active, their durations, invalid arguments."""
+"""Restrictions: controls created, deleted and active, their durations, invalid arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lines import control, fresh, load
 from reporting import only, ran
 
 KINDS = ("type", "set_by", "reason_code")
-COUNTS = ("created", "lifted", "active", "median_days")
+COUNTS = ("created", "deleted", "active", "median_days")
 DAY = timedelta(days=1)
 
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import comptroller
+import pytest
 from lines import at, claim, load
 from reporting import only, ran
 
@@ -47,3 +48,25 @@ def test_distinct_transactions_are_no_finding(operator: comptroller.Service) -> 
     assert ran(operator, "shared_transactions") == []
     texts = [each.text for each in operator.reports.overview().findings]
     assert not [text for text in texts if "transaction" in text]
+
+
+SOLANA = "5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW"
+
+#: Two hashes, and whether they are one transaction.
+SPELLINGS = [
+    (ONE, ONE.upper(), True),
+    (ONE, "0x" + ONE[2:].upper(), True),
+    (SOLANA, SOLANA.swapcase(), False),
+    ("0xab", "0xAB", False),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "are_one"), SPELLINGS)
+def test_the_spellings_of_an_evm_hash_are_one_transaction(
+    operator: comptroller.Service, first: str, second: str, are_one: bool
+) -> None:
+    load(operator, "claims", paid(first), paid(second))
+    rows = ran(operator, "shared_transactions")
+    assert only(rows, "tx_hash", "claims") == ([(first, 2)] if are_one else [])
+    for wanted in (first, second):
+        assert len(operator.claims.list(tx_hash=wanted)) == (2 if are_one else 1)

@@ -6,8 +6,7 @@ A file of `sql/` is DuckDB SQL with these placeholders:
 - ``$name``: a parameter;
 - ``main.claims``: a table of the store;
 - ``total(amount)``: the exact sum; ``approximate_total(amount)``: a sum for a ratio;
-- ``folded(address)``: lower case if the address is 0x and 40 hexadecimal digits, whose spellings
-  are one address; of others the case is significant;
+- ``folded_address(address)``, ``folded_hash(tx_hash)``: one form for all spellings, see `folding`;
 - ``local(time)``: a time in UTC as a time of the report's zone; ``utc(time)``: the reverse;
 - ``ranks(took)``: the nearest ranks of 50, 90 and 99 %, as an array; NULL on Spark.
 
@@ -34,6 +33,7 @@ from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.optimizer.simplify import simplify
 from sqlglot.schema import MappingSchema
 
+from comptroller.analysis.folding import folded_address, folded_hash
 from comptroller.analysis.parameters import PARAMETER_TYPES
 from comptroller.analysis.registry import (
     NAMES,
@@ -53,9 +53,8 @@ _FUNCTIONS = {
     "total": "sum({x})",
     "approximate_total": "sum({x})",
     "ranks": "quantile_disc({x}, [0.5, 0.9, 0.99])",
-    "folded": """
-        CASE WHEN regexp_matches({x}, '^0[xX][0-9a-fA-F]{{40}}$') THEN lower({x}) ELSE {x} END
-    """,
+    "folded_address": folded_address("{x}").replace("{40}", "{{40}}"),
+    "folded_hash": folded_hash("{x}").replace("{64}", "{{64}}"),
     "local": "{x}",
     "utc": "{x}",
 }

@@ -1,4 +1,4 @@
-"""Formatting of reports: rows as text for people and as exact CSV, and sections of HTML."""
+"""Rows as text for people, and as exact CSV."""
 
 from __future__ import annotations
 
@@ -17,10 +17,6 @@ from comptroller.display.html import TableColumn
 if TYPE_CHECKING:
     import polars
 
-    from comptroller.analysis.overview import Overview
-    from comptroller.analysis.plots import Drawing
-    from comptroller.analysis.report import Report
-
 # The beginning of a text that a spreadsheet could run as a formula.
 _FORMULA = re.compile(r"[ ']*[=+\-@\t\r]")
 #: The smallest number that is shown without a fraction.
@@ -28,78 +24,6 @@ _WHOLE = 10_000
 _SHARES = ("_share", "_rate", "deviation")
 
 
-def overview_section(shown: Overview) -> dict[str, Any]:
-    """Returns the values of the section template for an overview."""
-    tables = [{"title": name, **_table(frame)} for name, frame in shown.tables.items()]
-    return {"place": "overview", "overview": shown, "title": shown.title, "tables": tables}
-
-
-def report_section(report: Report, shown: int, drawing: Drawing | None = None) -> dict[str, Any]:
-    """Returns the values of the section template for a report, with at most `shown` rows."""
-    return {
-        "place": report.name,
-        "report": report,
-        "title": report.title,
-        "drawing": drawing,
-        "headings": {name: heading(name) for name in report.definition.columns},
-        "table": _report_table(report, shown) if len(report) else None,
-    }
-
-
-def _report_table(report: Report, shown: int) -> dict[str, Any]:
-    """Returns the first rows to show, the totals of all rows, and all rows as CSV."""
-    head, rows = report.head(shown), report.to_polars()
-    totals = _totals(report, rows)
-    table = _table(rows.select(head.columns).head(0) if totals is None else totals)
-    totals_row = [each.texts[0] if each.texts else None for each in table["columns"]]
-    return {
-        "columns": columns_of(head),
-        "totals": totals_row if totals is not None else None,
-        "csv": csv_of(rows),
-        "more": max(len(report) - shown, 0),
-    }
-
-
-def _totals(report: Report, rows: polars.DataFrame) -> polars.DataFrame | None:
-    """Returns the sums of the columns that can be added, as one row; None if there is none.
-
-    Amounts are added if all rows have one asset. By address a claim counts several times, so
-    nothing can be added; a statement has its own row for the month.
-    """
-    import polars as pl
-
-    by_asset = "asset" in rows.columns and rows["asset"].n_unique() > 1
-    units = {name: each.unit for name, each in report.definition.columns.items()}
-    added = [
-        name
-        for name in _ADDITIVE
-        if name in units
-        and not (by_asset and units[name] == "amount")
-        and not rows[name].has_nulls()
-    ]
-    if (
-        len(rows) < 2
-        or not added
-        or "address" in report.by
-        or ("day" in units and "last_claim" in units)
-    ):
-        return None
-    columns = report.head(1).columns
-    return rows.select(
-        pl.col(name).sum() if name in added else pl.lit(None).alias(name) for name in columns
-    )
-
-
-def _table(frame: polars.DataFrame) -> dict[str, Any]:
-    return {"columns": columns_of(frame), "totals": None, "csv": csv_of(frame), "more": 0}
-
-
-#: The columns of counts and amounts whose rows can be added.
-_ADDITIVE = (
-    *("claims", "confirmed_amount", "waiting_amount", "failed_amount", "confirmed", "waiting"),
-    *("failed", "failures", "amount", "made_good", "made_good_amount", "orchestrations"),
-    *("created", "lifted", "claimed"),
-)
 #: The headings of columns whose names are not plain words.
 _HEADINGS = {
     "p50_seconds": "median time",

@@ -6,16 +6,15 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, NamedTuple
 
 import polars as pl
 
-from comptroller.analysis.formatting import overview_section
 from comptroller.analysis.parameters import COMMON_PARAMETERS
 from comptroller.analysis.registry import NAMES, REPORTS, Definition
 from comptroller.analysis.report import Report
 from comptroller.display import numbers
-from comptroller.display.html import html
 from comptroller.errors import Error
 
 _SHOWN_FAILURES = 5
@@ -57,7 +56,9 @@ class Overview:
         return {**rows, "findings": findings, "left_out": dict(self.left_out)}
 
     def _repr_html_(self) -> str:
-        return html("section.html", section=overview_section(self))
+        from comptroller.analysis import presentation
+
+        return presentation.notebook_html(self)
 
     def __repr__(self) -> str:
         findings = [f"{each.text}: {each.command}" for each in self.findings]
@@ -139,26 +140,29 @@ def _outside(frame: pl.DataFrame) -> _Found:
     newest = beyond.filter(pl.col("month") == pl.col("month").max())
     if not len(newest):
         return
-    furthest = newest.sort(pl.col("deviation").abs(), descending=True, nulls_last=True)
-    row = furthest.row(0, named=True)
+    unusual = newest.sort(pl.col("deviation").abs(), descending=True, nulls_last=True)
+    row = unusual.row(0, named=True)
     month = f"{row['month']:%Y-%m}"
-    how = "claims on no holdings" if row["deviation"] is None else f"{row['deviation']:+.1%}"
+    how = "claims without a balance"
+    if row["deviation"] is not None:
+        how = f"{row['deviation']:+.1%} from the median"
     groups = _plural(newest["group"].n_unique(), "group")
-    text = f"{month}: {groups} outside the tolerance, furthest {_with_name(row)} ({how})"
+    text = f"{month}: {groups} outside the tolerance; most unusual {_with_name(row)} ({how})"
     yield text, {"month": month}
 
 
-def _days(frame: pl.DataFrame) -> _Found:
-    furthest = frame.sort(pl.col("score").abs(), descending=True, nulls_last=True)
-    row = furthest.row(0, named=True)
+def _days(frame: pl.DataFrame, *, are_amounts: bool = False) -> _Found:
+    unusual = frame.sort(pl.col("score").abs(), descending=True, nulls_last=True)
+    row = unusual.row(0, named=True)
     keys = frame.columns[: frame.columns.index("day")]
     series = " ".join(_named(row[key]) for key in keys if key not in NAMES.values())
     shown = "more than 20 digits"  # then the median is null too
     if row["value"] is not None:
-        shown = f"{numbers.plain(row['value'])}, usually {numbers.plain(row['median'])}"
+        value, usual = numbers.plain(row["value"]), numbers.plain(row["median"])
+        what = " confirmed" if are_amounts else f" {'claim' if value == '1' else 'claims'}"
+        shown = f"{value}{what}, usually {usual}"
     days = _plural(frame["day"].n_unique(), "unusual day")
-    text = f"{days}; most unusual {row['day']:%Y-%m-%d}"
-    yield f"{text} ({series}: {shown})", {}
+    yield f"{days}; most unusual {row['day']:%Y-%m-%d} ({series}: {shown})", {}
 
 
 def _with_name(row: Mapping[str, Any]) -> str:
@@ -194,7 +198,7 @@ PARTS: Sequence[Part] = (
     Part(REPORTS["shared_transactions"], {}, _shared),
     Part(REPORTS["reconciliation"], {}, _outside),
     Part(REPORTS["anomalies"], {}, _days),
-    Part(REPORTS["anomalies"], {"measure": "amount"}, _days),
+    Part(REPORTS["anomalies"], {"measure": "amount"}, partial(_days, are_amounts=True)),
 )
 #: Every report without required parameters; claims also by status.
 EVERY = [

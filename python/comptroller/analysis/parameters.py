@@ -230,8 +230,10 @@ UNBOUNDED = (*FILTERS, "since", "until")
 #: The parameters of every report.
 COMMON_PARAMETERS = {
     **FILTERS,
-    "since": Parameter("time", "only records created at this time or later"),
-    "until": Parameter("time", "only records created before this time"),
+    "since": Parameter("time", "only records created at this time or later; a day is its start"),
+    "until": Parameter(
+        "time", "only records created before this time; a day is its start, so it is left out"
+    ),
     "tz": Parameter("zone", "the time zone of days and longer periods, and of bounds", "UTC"),
     "engine": Parameter(
         "engine",

@@ -17,6 +17,7 @@ from comptroller.analysis.formatting import csv_lines
 from comptroller.analysis.registry import ALL_ROWS, TABLES
 from comptroller.analysis.table import Table, copy_table
 from comptroller.bulk.frames import frame_of
+from comptroller.bulk.mapping import ColumnMapping
 from comptroller.bulk.streams import Worker, awaited, interruptible
 from comptroller.errors import InvalidRequest, Unavailable, invalid, unavailable
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _QUERIES = ("SELECT", "MULTI")
 _KEYWORDS = ("SELECT", "WITH", "FROM", "VALUES", "DESCRIBE", "SUMMARIZE", "PIVOT")
 _BATCH_ROWS = 2_048
+_AS_THEY_ARE = ColumnMapping()
 # DuckDB's exceptions by the beginning of their text.
 _EXCEPTIONS = {
     "Invalid Input Error": duckdb.InvalidInputException,
@@ -154,7 +156,10 @@ class Query:
 
 @contextmanager
 def open_query(
-    svc: Service, sql: str, tables: Mapping[str, LoadSource] | None = None
+    svc: Service,
+    sql: str,
+    tables: Mapping[str, LoadSource] | None = None,
+    options: ColumnMapping = _AS_THEY_ARE,
 ) -> Iterator[Query]:
     """Yields a query over the tables of a service, valid until the end of the scope.
 
@@ -165,14 +170,15 @@ def open_query(
         svc: the service.
         sql: the query.
         tables: tables of the caller by name, copied before the query runs: anything that `load`
-            reads. The columns of CSV and Excel files have the type of all of their texts.
+            reads. The columns of CSV and Excel files have the exact type of all of their values.
+        options: the sheet, the separator and the decimal separator of files.
 
     Raises:
         InvalidRequest: the text is not exactly one query, or DuckDB rejects it; or a table of the
             caller has the name of a table of the service, or cannot be read.
         Unavailable: the query runs out of memory, or the service cannot be read.
     """
-    frames = _frames(tables or {})
+    frames = _frames(tables or {}, options)
     with (
         duckdb.connect(config={"python_enable_replacements": "false"}) as connection,
         _refusing(sql),
@@ -183,7 +189,7 @@ def open_query(
             rows = getattr(svc, name).stream(**ALL_ROWS.get(name, {}))
             connection.from_arrow(rows).create_view(name)
         for name, (frame, lines_before) in frames.items():
-            copy_table(connection, name, frame, is_text=lines_before > 0)
+            copy_table(connection, name, frame, options.decimal if lines_before else None)
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         sql = arguments.text("sql", sql)
@@ -200,7 +206,9 @@ def _without_semicolon(sql: str) -> str:
     return text[: min(ends, default=None)].decode()
 
 
-def _frames(tables: Mapping[str, LoadSource]) -> dict[str, tuple[polars.DataFrame, int]]:
+def _frames(
+    tables: Mapping[str, LoadSource], options: ColumnMapping
+) -> dict[str, tuple[polars.DataFrame, int]]:
     """Reads the tables of the caller. Raises InvalidRequest, which names the table."""
     frames: dict[str, tuple[polars.DataFrame, int]] = {}
     for name, source in tables.items():
@@ -209,7 +217,7 @@ def _frames(tables: Mapping[str, LoadSource]) -> dict[str, tuple[polars.DataFram
         if name.lower() in (each.lower() for each in frames):
             raise invalid(name, "another table has this name; choose another")
         try:
-            frames[name] = frame_of(source)
+            frames[name] = frame_of(source, options)
         except InvalidRequest as error:
             raise invalid(name, error.errors[0][1] if error.errors else error.detail) from error
         if not frames[name][0].width:

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from comptroller.analysis.formatting import report_section
-from comptroller.analysis.parameters import FILTERS
-from comptroller.analysis.registry import Definition, period_of
-from comptroller.analysis.rows import FrameRows
-from comptroller.display.html import SHOWN_ROWS, html
-from comptroller.errors import require
+from comptroller.analysis.rows import ReportRows
 
 if TYPE_CHECKING:
-    import polars
-
     from comptroller.analysis.plots.theme import Picture
 
 
 @dataclass(eq=False, repr=False)
-class Report(FrameRows):
+class Report(ReportRows):
     """The rows of a report, with its title and formula; shown as a table in notebooks.
 
     A Report is an Arrow stream: polars, DuckDB, pyarrow and pandas accept the object itself.
@@ -39,24 +31,7 @@ class Report(FrameRows):
         has_gaps: whether amounts of more than 20 digits before the point are null.
     """
 
-    definition: Definition
-    by: tuple[str, ...]
-    _frame: polars.DataFrame
-    given: Mapping[str, Any] = field(default_factory=dict)
     _sql: Callable[[], str] = str
-    distribution: polars.DataFrame | None = None
-    has_gaps: bool = False
-
-    def __post_init__(self) -> None:
-        self.name = self.definition.name
-        self.title = self.definition.title
-        self.formula = self.definition.formula
-        own = (
-            self.definition.all_keys(self.by, self.given)
-            if self.definition.by is not None
-            else self.by
-        )
-        self.keys = (*own, *self.definition.more_keys)
 
     def __getstate__(self) -> dict[str, Any]:
         # Without the engine, which cannot be copied.
@@ -67,44 +42,6 @@ class Report(FrameRows):
     def sql(self) -> str:
         """The executed SQL, with its values; SQL for DuckDB also runs in `comptroller query`."""
         return self._sql()
-
-    @property
-    def over(self) -> str:
-        """A summary of the keys, the arguments, the time range and the number of rows."""
-        parts = [f"by {', '.join(self.by)}"] if self.by else []
-        parts += [f"in {asset}" for asset in self._folded() if asset is not None]
-        parts += [
-            f"{word} {' or '.join(map(str, given)) if isinstance(given, tuple) else given}"
-            for name, word in _WORDS.items()
-            if (given := self.given.get(name)) is not None
-        ]
-        period = period_of(self.by)
-        if period is not None and self._frame[period].count():
-            days = self._frame[period].dt.date()
-            parts.append(" to ".join(map(str, (days.min(), days.max()))))
-        parts.append(f"{len(self):,} {'row' if len(self) == 1 else 'rows'}")
-        if self.has_gaps:
-            parts.append("amounts of more than 20 digits before the point left empty")
-        return ", ".join(parts)
-
-    def head(self, rows: int) -> polars.DataFrame:
-        """Returns the first rows to show; if some are left out, those of the newest periods first.
-
-        Omits the column asset if all rows have the same asset, which `over` names.
-        """
-        shown = self._frame.drop("asset") if self._folded() else self._frame
-        period = period_of(self.by)
-        if period is None or len(self) <= rows:
-            return shown.head(rows)
-        newest = shown.sort(period, descending=True, nulls_last=True, maintain_order=True)
-        return newest.head(rows)
-
-    def _folded(self) -> list[str | None]:
-        """Returns the only asset of all rows, unless the asset is a key; else an empty list."""
-        if "asset" not in self._frame.columns or "asset" in self.by:
-            return []
-        assets = self._frame["asset"].unique().to_list()
-        return assets if len(assets) == 1 else []
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Writes all rows as CSV, with exact amounts, as `comptroller query` does.
@@ -156,11 +93,9 @@ class Report(FrameRows):
             InvalidRequest: the theme is unknown.
             MissingExtra: altair or vl-convert is not installed.
         """
-        _require_drawing("plot()")
-        from comptroller.analysis.plots import draw
+        from comptroller.analysis import presentation
 
-        picture, _ = draw(self, theme)
-        return picture
+        return presentation.picture(self, theme)
 
     def html(self, rows: int = 50) -> str:
         """Returns an HTML section: title, formula, picture as inline SVG, first rows.
@@ -173,33 +108,14 @@ class Report(FrameRows):
         Raises:
             MissingExtra: altair or vl-convert is not installed.
         """
-        _require_drawing("html()")
-        from comptroller.analysis.plots import draw_svg
+        from comptroller.analysis import presentation
 
-        return html("section.html", section=report_section(self, rows, draw_svg(self)))
+        return presentation.report_html(self, rows)
 
     def _repr_html_(self) -> str:
-        drawing = None
-        if len(self) and all(map(find_spec, _DRAWING_MODULES)):
-            from comptroller.analysis.plots import draw_svg
+        from comptroller.analysis import presentation
 
-            drawing = draw_svg(self)
-        return html("section.html", section=report_section(self, SHOWN_ROWS, drawing))
+        return presentation.notebook_html(self)
 
     def __repr__(self) -> str:
         return f"<Report {self.name}: {self.title}, {self.over}>"
-
-
-def _require_drawing(purpose: str) -> None:
-    for module in _DRAWING_MODULES:
-        require(module, purpose, "analysis")
-
-
-_DRAWING_MODULES = ("altair", "vl_convert")
-
-
-#: The arguments that `over` shows, and the word before each.
-_WORDS = {"id": "of", "month": "in", **dict(zip(FILTERS, FILTERS, strict=True))}
-_WORDS |= {"since": "from", "until": "before"}
-_WORDS |= {"as_of": "as of", "percentile": "percentile", "tolerance": "tolerance"}
-_WORDS |= {"on": "on", "band": "band", "measure": "measure", "least": "at least"}

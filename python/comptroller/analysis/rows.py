@@ -1,11 +1,17 @@
-"""Rows of a polars frame with exact values."""
+"""Rows of a polars frame with exact values, and those of a report with what they mean."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from comptroller.analysis.parameters import FILTERS
+from comptroller.analysis.registry import NAMES, Definition, period_of
 from comptroller.bulk.streams import ArrowRows
+from comptroller.display.times import bound
 
 if TYPE_CHECKING:
     import polars
@@ -36,3 +42,104 @@ class FrameRows(ArrowRows):
         for row in rows:
             row.update((name, Decimal(0)) for name in amounts if row[name] == 0)
         return rows
+
+
+@dataclass(eq=False, repr=False)
+class ReportRows(FrameRows):
+    """The rows of a report, and what pictures and pages need to show them; see `Report`."""
+
+    definition: Definition
+    by: tuple[str, ...]
+    _frame: polars.DataFrame
+    given: Mapping[str, Any] = field(default_factory=dict)
+    distribution: polars.DataFrame | None = None
+    has_gaps: bool = False
+
+    def __post_init__(self) -> None:
+        self.name = self.definition.name
+        self.title = self.definition.title
+        self.formula = self.definition.formula
+        own = (
+            self.definition.all_keys(self.by, self.given)
+            if self.definition.by is not None
+            else self.by
+        )
+        self.keys = (*own, *self.definition.more_keys)
+
+    @property
+    def over(self) -> str:
+        """A summary of the keys, the arguments, the time range and the number of rows."""
+        parts = [f"by {', '.join(self.by)}"] if self.by else []
+        parts += [f"in {asset}" for asset in self._folded() if asset is not None]
+        parts += [
+            f"{word} {self._argument(name, given)}"
+            for name, word in _WORDS.items()
+            if (given := self.given.get(name)) is not None
+        ]
+        period = period_of(self.by)
+        if period is not None and self._frame[period].count():
+            days = self._frame[period].dt.date()
+            parts.append(" to ".join(map(str, (days.min(), days.max()))))
+        parts.append(f"{len(self):,} {'row' if len(self) == 1 else 'rows'}")
+        if self.has_gaps:
+            parts.append("amounts of more than 20 digits before the point left empty")
+        return ", ".join(parts)
+
+    @property
+    def zone(self) -> str:
+        """The time zone of days and of bounds without a time."""
+        return str(self.given.get("tz", "UTC"))
+
+    def _argument(self, name: str, given: Any) -> str:
+        if name in ("since", "until", "as_of") and isinstance(given, (str, date)):
+            return bound(given, self.zone)
+        return " or ".join(map(str, given)) if isinstance(given, tuple) else str(given)
+
+    def head(self, rows: int) -> polars.DataFrame:
+        """Returns the first rows to show; if some are left out, those of the newest periods first.
+
+        Omits the column asset if all rows have the same asset, which `over` names. The name of a
+        payout group or an address has the place of its id, which is last and short.
+        """
+        shown = _names_first(self._frame.drop("asset") if self._folded() else self._frame)
+        period = period_of(self.by)
+        if period is None or len(self) <= rows:
+            return shown.head(rows)
+        newest = shown.sort(period, descending=True, nulls_last=True, maintain_order=True)
+        return newest.head(rows)
+
+    def _folded(self) -> list[str | None]:
+        """Returns the only asset of all rows, unless the asset is a key; else an empty list."""
+        if "asset" not in self._frame.columns or "asset" in self.by:
+            return []
+        assets = self._frame["asset"].unique().to_list()
+        return assets if len(assets) == 1 else []
+
+
+#: The arguments that `over` shows, and the word before each.
+_WORDS = {"id": "of", "month": "in", **dict(zip(FILTERS, FILTERS, strict=True))}
+_WORDS |= {"since": "from", "until": "before"}
+_WORDS |= {"as_of": "as of", "percentile": "percentile", "tolerance": "tolerance"}
+_WORDS |= {"on": "on", "band": "band", "measure": "measure", "least": "at least"}
+
+
+def _names_first(frame: polars.DataFrame) -> polars.DataFrame:
+    """Returns a frame to show: names in the places of ids, and ids last, short beside a name."""
+    import polars
+
+    named = {id: name for id, name in NAMES.items() if {id, name} <= {*frame.columns}}
+    for id, name in list(named.items()):
+        if not frame[name].count():
+            del named[id]
+            frame = frame.drop(name)
+            continue
+        short = polars.col(id).cast(polars.String).str.replace(_LONG_ID, "${1}…${2}")
+        known = polars.when(polars.col(name).is_null()).then(polars.col(id)).otherwise(short)
+        frame = frame.with_columns(known.alias(id))
+    last = [id for id in ("id", *named) if id in frame.columns]
+    places = [named.get(column, column) for column in frame.columns if column != "id"]
+    return frame.select(*dict.fromkeys(places), *last)
+
+
+#: A UUID or a long address, of which the ends are enough beside a name.
+_LONG_ID = r"^(\S{13})\S{8,}(\S{4})$"

@@ -91,9 +91,9 @@ class ReportRequest:
             self._by if definition.by is not None else definition.keys,
             rows,
             self.given,
-            partial(engine.sql, statement, self._values),
             self._rows(engine, also[0]) if also else None,
             has_gaps,
+            partial(engine.sql, statement, self._values),
         )
 
     def _rows(self, engine: Engine, statement: Statement) -> polars.DataFrame:

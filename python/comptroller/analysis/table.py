@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import os
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars
 
 from comptroller import arguments
 from comptroller.analysis import plain
-from comptroller.analysis.formatting import columns_of
+from comptroller.analysis.formatting import columns_of, csv_of
 from comptroller.analysis.rows import FrameRows
-from comptroller.bulk.excel import write_excel
+from comptroller.analysis.sheets import add_rows, refuse_long
+from comptroller.bulk.columns import GROUPED_NUMBER, THOUSANDS
+from comptroller.bulk.excel import new_workbook
 from comptroller.bulk.files import whole_file
 from comptroller.bulk.parquet import write_parquet
 from comptroller.bulk.streams import Rows
 from comptroller.display.html import SHOWN_ROWS, html
+from comptroller.errors import invalid
 
 
 class Table(FrameRows):
@@ -50,17 +56,56 @@ class Table(FrameRows):
         return len(self)
 
     def to_excel(self, path: str | os.PathLike[str]) -> int:
-        """Writes all rows to a sheet whose cells are text, so that amounts stay exact."""
-        from tempfile import TemporaryDirectory
+        """Writes all rows as an Excel file; returns how many.
 
-        with TemporaryDirectory() as folder:
-            self.to_csv(f"{folder}/rows.csv")
-            write_excel(f"{folder}/rows.csv", arguments.path("path", path))
+        Excel keeps 15 digits of a number and milliseconds of a time. A column with more is text, so
+        that all values stay exact. Times are in UTC.
+
+        Raises InvalidRequest if there are more rows than a sheet has.
+        """
+        refuse_long(self._frame)
+        with whole_file(arguments.path("path", path)) as part, new_workbook(part) as workbook:
+            add_rows(workbook, "rows", self._frame)
         return len(self)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> int:
         """Writes all rows as Parquet, with their types; returns how many."""
         return write_parquet(self, arguments.path("path", path))
+
+    def to_html(self, path: str | os.PathLike[str]) -> int:
+        """Writes a page with the first rows, and all of them to copy as CSV; returns how many."""
+        from comptroller.analysis.presentation import document
+
+        with whole_file(arguments.path("path", path)) as part:
+            part.write_text(document([self], self.title), encoding="utf-8")
+        return len(self)
+
+    def save(self, path: str | os.PathLike[str]) -> int:
+        """Writes the rows as .csv, .xlsx or .parquet, or a page as .html; returns how many.
+
+        Raises InvalidRequest for another suffix.
+        """
+        writers = {
+            ".csv": self.to_csv,
+            ".xlsx": self.to_excel,
+            ".parquet": self.to_parquet,
+            ".html": self.to_html,
+        }
+        suffix = Path(arguments.path("path", path)).suffix.lower()
+        if suffix not in writers:
+            raise invalid("path", f"{path} names no format; end it in one of {', '.join(writers)}")
+        return writers[suffix](path)
+
+    @property
+    def title(self) -> str:
+        """The title of the page."""
+        return "Rows of a query"
+
+    def section(self, shown: int, *, with_csv: bool = True) -> dict[str, Any]:
+        """Returns the values of the section template, with at most `shown` rows."""
+        lines = [f"{len(self):,} {'row' if len(self) == 1 else 'rows'}"]
+        listed = [listed_rows("", self._frame, shown, with_csv=with_csv)]
+        return {"place": "rows", "title": self.title, "lines": lines, "listed": listed}
 
     def __repr__(self) -> str:
         count = f"{len(self):,} {'row' if len(self) == 1 else 'rows'}"
@@ -74,6 +119,18 @@ class Table(FrameRows):
             columns=columns_of(self._frame.head(SHOWN_ROWS)),
             notes=[f"{left:,} more rows"] if left > 0 else [],
         )
+
+
+def listed_rows(
+    title: str, frame: polars.DataFrame, shown: int, *, with_csv: bool
+) -> dict[str, Any]:
+    """Returns the values of a titled table of the section template."""
+    return {
+        "title": title,
+        "columns": columns_of(frame.head(shown)),
+        "csv": csv_of(frame) if with_csv else None,
+        "more": max(len(frame) - shown, 0),
+    }
 
 
 class _Rows:
@@ -107,16 +164,26 @@ _TYPES = {
 
 
 def copy_table(
-    connection: duckdb.DuckDBPyConnection, name: str, frame: polars.DataFrame, *, is_text: bool
+    connection: duckdb.DuckDBPyConnection, name: str, frame: polars.DataFrame, decimal: str | None
 ) -> None:
-    """Copies a frame to a table; with `is_text`, text columns of one type get that type."""
+    """Copies a frame to a table.
+
+    Args:
+        connection: where the table is created.
+        name: the name of the table.
+        frame: the rows.
+        decimal: of a CSV or Excel file, the decimal separator: columns of numbers, and text columns
+            of one type, get an exact type. None for other frames, whose types stay.
+    """
     place = quoted(name)
+    if decimal is not None:
+        frame = frame.with_columns(_plain(column, decimal) for column in frame)
     connection.register("rows of the caller", rows_of(frame))
     try:
         source = connection.table('"rows of the caller"')
         casts = {}
         for column, type in zip(source.columns, source.types, strict=True):
-            if is_text and type.id == "varchar":
+            if decimal is not None and type.id == "varchar":
                 casts[column] = _type_of(source, quoted(str(column)))
             elif type.id.startswith("timestamp") and type.id != "timestamp with time zone":
                 casts[column] = "TIMESTAMP"
@@ -125,6 +192,19 @@ def copy_table(
         connection.execute(f'CREATE TABLE {place} AS SELECT {columns} FROM "rows of the caller"')
     finally:
         connection.unregister("rows of the caller")
+
+
+def _plain(column: polars.Series, decimal: str) -> polars.Series:
+    """Returns a column of numbers as plain decimals: floats of a sheet, texts with a comma."""
+    if column.dtype.is_float():
+        numbers = column.fill_nan(None).to_list()
+        texts = [None if x is None else format(Decimal(repr(x)).normalize(), "f") for x in numbers]
+        return polars.Series(column.name, texts, polars.String)
+    if decimal == "," and column.dtype == polars.String:
+        is_number = column.str.contains(GROUPED_NUMBER)
+        if column.str.contains(",", literal=True).any() and is_number.all():
+            return column.str.replace_all(THOUSANDS, "").str.replace(",", ".", literal=True)
+    return column
 
 
 def _type_of(source: duckdb.DuckDBPyRelation, column: str) -> str | None:

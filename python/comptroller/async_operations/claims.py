@@ -75,7 +75,8 @@ class AsyncClaims(AsyncResource):
             start_time: only claims created at or after this time.
             end_time: only claims created at or before this time.
             id: only the claim with this id.
-            tx_hash: only claims with this hash of the transaction; case matters.
+            tx_hash: only claims with this hash of the transaction; case matters unless it is an
+                EVM hash.
             address: only claims from this reward address; case matters unless it is an EVM
                 address.
             asset_type: only claims of this asset.

@@ -11,8 +11,10 @@ from comptroller.errors import invalid, require, shorten
 if TYPE_CHECKING:
     import polars
 
-# Of mapping.GROUPED, and of texts that the core reads as times.
-_GROUPED = r"^[+-]?(\d{1,3}([.\s'\x{2019}]\d{3})+|\d+)(,\d+)?$"
+#: mapping.GROUPED for polars, and the marks between its thousands.
+GROUPED_NUMBER = r"^[+-]?(\d{1,3}([.\s'\x{2019}]\d{3})+|\d+)(,\d+)?$"
+THOUSANDS = r"[.\s'\x{2019}]"
+# Texts that the core reads as times.
 _ZONED = f"^(?i:{RFC_3339.pattern})$"
 _PLAIN_FLOAT = r"^-?\d+(\.\d+)?$"
 _CLOCKS = (
@@ -153,8 +155,8 @@ class _Columns:
         if self._rows.unescapes:
             self._refuse(column.str.starts_with("'"))
         if type == "amount" and self._mapping.decimal == ",":
-            self._refuse(~column.str.contains(_GROUPED))
-            return column.str.replace_all(r"[.\s'\x{2019}]", "").str.replace(",", ".", literal=True)
+            self._refuse(~column.str.contains(GROUPED_NUMBER))
+            return column.str.replace_all(THOUSANDS, "").str.replace(",", ".", literal=True)
         if type == "timestamp":
             return self._of_time_texts(column)
         if type == "uuid" and self._mapping.ids == "uuid5":

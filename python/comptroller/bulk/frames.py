@@ -15,7 +15,7 @@ from comptroller import arguments
 from comptroller.bulk import tables
 from comptroller.bulk.compression import content, spooled
 from comptroller.bulk.files import refuse_open_store
-from comptroller.bulk.mapping import plain
+from comptroller.bulk.mapping import ColumnMapping, plain
 from comptroller.errors import Error, invalid, require
 
 if TYPE_CHECKING:
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from comptroller.bulk.loading import LoadSource
 
 
-def frame_of(
-    source: LoadSource, separator: str | None = None, sheet: str | None = None
-) -> tuple[polars.DataFrame, int]:
+def frame_of(source: LoadSource, options: ColumnMapping) -> tuple[polars.DataFrame, int]:
     """Returns the rows of anything that `load` reads, and the lines before the first of them.
 
     The columns of CSV are text. Raises InvalidRequest for a source that cannot be read.
+
+    Args:
+        source: the rows.
+        options: how to read a file; the names of the columns do not change.
     """
     library = require("polars", "a table of yours", "analysis")
     if hasattr(source, "__arrow_c_stream__"):
@@ -39,13 +41,13 @@ def frame_of(
         refuse_open_store("source", path)
         try:
             with Path(path).open("rb") as opened:
-                return _of_file(opened, path, separator, sheet)
+                return _of_file(opened, path, options)
         except (OSError, UnicodeError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise invalid("source", f"{path} cannot be read: {why}") from error
     if hasattr(source, "read") and not isinstance(source, io.TextIOBase):
         file = cast("BinaryIO", source)
-        return _of_file(file, str(getattr(source, "name", "the file")), separator, sheet)
+        return _of_file(file, str(getattr(source, "name", "the file")), options)
     if isinstance(source, (bytes, bytearray, memoryview, Mapping, io.TextIOBase)) or not isinstance(
         source, Iterable
     ):
@@ -70,9 +72,7 @@ def _of_frame(source: Any, library: Any) -> polars.DataFrame:
     return frame.with_columns(library.col(short).cast(library.String).cast(library.Float64))
 
 
-def _of_file(
-    file: BinaryIO, name: str, separator: str | None, sheet: str | None
-) -> tuple[polars.DataFrame, int]:
+def _of_file(file: BinaryIO, name: str, options: ColumnMapping) -> tuple[polars.DataFrame, int]:
     library = require("polars", f"reading {name}", "analysis")
     with ExitStack() as closing:
         found = content(file, name, closing)
@@ -81,17 +81,8 @@ def _of_file(
             return _of_rows(tables.json_rows(found.file)), 0
         path = name if file is found.file and Path(name).is_file() else None
         path = path or spooled(found.file, closing).name
-        if format == "xlsx":
-            return tables.sheet_frame(path, found.name, sheet), 1
         with tables.refusing(library, found.name):
-            if format == "parquet":
-                frames = list(tables.parquet_frames(path, found.name))
-            else:
-                frames = list(
-                    tables.csv_frames(
-                        path, found.name, separator or tables.separator_of(found.head)
-                    )
-                )
+            frames = list(tables.frames_of(format, path, found, options))
             whole = library.concat(frames) if frames else library.DataFrame()
     return whole, 0 if format == "parquet" else 1
 
@@ -114,12 +105,13 @@ def _of_rows(rows: Iterable[object]) -> polars.DataFrame:
     for values in columns.values():
         values.extend([None] * (count - len(values)))
     frame: polars.DataFrame = library.DataFrame(
-        [_column(library, *each) for each in columns.items()]
+        [column_of(library, *each) for each in columns.items()]
     )
     return frame
 
 
-def _column(library: Any, name: str, values: list[object]) -> polars.Series:
+def column_of(library: Any, name: str, values: list[object]) -> polars.Series:
+    """Returns values as a column of their type; as text if they are of several types."""
     try:
         column: polars.Series = library.Series(name, values, strict=True)
         if column.dtype != library.Object:

@@ -39,7 +39,7 @@ from comptroller.bulk.streams import Rows
 from comptroller.display.html import SHOWN_ROWS, html
 from comptroller.display.progress import Progress
 from comptroller.errors import Error, InvalidRequest, Unavailable, invalid, require
-from comptroller.values import AMOUNTS, KINDS
+from comptroller.values import KINDS
 
 if TYPE_CHECKING:
     import polars
@@ -578,7 +578,7 @@ def _from_table(
     options = work.mapping
     path = path or spooled(found.file, closing).name
     lines_before = 0 if format == "parquet" else 1
-    again = partial(_frames, format, path, found, options)
+    again = partial(tables.frames_of, format, path, found, options)
     batches = again()
     if format == "parquet" and not options.changes_rows():
         reader = _frames_reader(batches, work.kind)
@@ -587,21 +587,6 @@ def _from_table(
     columns = FrameMapping(work.kind, mapping, options)
     reader = TableReader(batches, work.kind, columns, mapping)
     return Opened(reader, None, work.progress, reader.faults, lines_before, mapping, again)
-
-
-def _frames(
-    format: tables.Format, path: str, found: Content, options: ColumnMapping
-) -> Iterator[polars.DataFrame]:
-    if format == "parquet":
-        return tables.parquet_frames(path, found.name)
-    if format == "xlsx":
-        frame = tables.sheet_frame(path, found.name, options.sheet)
-        if options.decimal == ",":
-            amounts = [name for name in frame.columns if options.rename.get(name, name) in AMOUNTS]
-            tables.refuse_ambiguous(frame, amounts)
-        return iter((frame,))
-    separator = options.separator or tables.separator_of(found.head)
-    return tables.csv_frames(path, found.name, separator)
 
 
 def _pipe_descriptor(file: object) -> int | None:

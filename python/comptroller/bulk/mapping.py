@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from math import isfinite, isnan
@@ -56,6 +56,14 @@ class Options(TypedDict, total=False):
     floats: Literal["shortest"]
 
 
+class FileOptions(TypedDict, total=False):
+    """The options of a query that say how files are read, as for a load."""
+
+    decimal: Literal[".", ","]
+    separator: str
+    sheet: str
+
+
 class ColumnMapping(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How the columns of a table become members; a mapping file holds the same as TOML.
 
@@ -86,8 +94,13 @@ class ColumnMapping(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         return self != ColumnMapping(separator=self.separator, sheet=self.sheet)
 
 
-def read_mapping(file: object, options: Mapping[str, object]) -> ColumnMapping:
-    """Returns the mapping of a TOML file, changed by options. Raises InvalidRequest."""
+def read_mapping(
+    file: object, options: Mapping[str, object], known: Collection[str] = ()
+) -> ColumnMapping:
+    """Returns the mapping of a TOML file, changed by options, which are `known` or of a mapping.
+
+    Raises InvalidRequest.
+    """
     given: dict[str, object] = {}
     if file is not None:
         name = path("mapping", file)
@@ -95,7 +108,7 @@ def read_mapping(file: object, options: Mapping[str, object]) -> ColumnMapping:
             given = tomllib.loads(Path(name).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise invalid("mapping", f"{name} cannot be read: {error}") from error
-    refuse_unknown(options, ColumnMapping.__struct_fields__)
+    refuse_unknown(options, known or ColumnMapping.__struct_fields__)
     given |= {name: value for name, value in options.items() if value is not None}
     refuse_unknown(given, ColumnMapping.__struct_fields__)
     try:

@@ -1,140 +1,301 @@
-"""A mapping for a file, guessed from the names of its columns and their values."""
+"""A mapping for a file, guessed from the names of its columns and their values.
+
+A guess that the names and values do not decide is a comment, which says what to choose.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from difflib import SequenceMatcher
 from itertools import islice
 from pathlib import Path
+from typing import BinaryIO, NamedTuple, TypeAlias
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from comptroller.bulk import tables
 from comptroller.bulk.compression import content, spooled
-from comptroller.bulk.mapping import GROUPED, TIME
+from comptroller.bulk.mapping import TIME, ColumnMapping, plain
 from comptroller.description import derived, described, members
 from comptroller.errors import invalid
 
 _READ_ROWS = 1000
 _LEAST_SCORE = 0.6
 _FITS = 0.5  # what a fitting type adds to the similarity of the names, which is at most 1
-_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*")
+_IS_REQUIRED = 0.1  # what a required member adds
+_LIKE = 0.6  # the similarity of names that decides between columns of a type
+_NUMBER = re.compile(r"[+-]?\d+([.,\s'\u2019]\d+)*")
+# Amounts that show their decimal separator, and those that may have a mark of thousands instead.
+_WITH_COMMA = re.compile(
+    r"[+-]?(\d*,(\d{1,2}|\d{4,})|0,\d+|\d+([.\s'\u2019]\d{3})+,\d+|\d+(\.\d{3}){2,})"
+)
+_WITH_POINT = re.compile(r"[+-]?(\d*\.(\d{1,2}|\d{4,})|0\.\d+|\d+(,\d{3})+\.\d+|\d+(,\d{3}){2,})")
+_EITHER = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+_TYPES = {"amount": "numbers", "timestamp": "times"}
 
-Texts = Sequence[str]
+Texts: TypeAlias = Sequence[str]
+Columns: TypeAlias = Mapping[str, Sequence[object]]
 
 
-def suggest(kind: str, file: str) -> str:
-    """Returns a mapping file (TOML) for a file of a kind. Raises InvalidRequest."""
+class _Rename(NamedTuple):
+    """A column that may be a member; if not `is_sure`, `others` may be it as well."""
+
+    column: str
+    member: str
+    is_sure: bool
+    others: Sequence[str]
+
+
+def suggest(kind: str, source: str | BinaryIO, given: ColumnMapping) -> str:
+    """Returns a mapping file (TOML) for a file of a kind.
+
+    Args:
+        kind: the kind of the records.
+        source: the path of the file, or the open file.
+        given: the options that need no guess; the mapping contains them.
+
+    Raises:
+        InvalidRequest: the file cannot be read.
+    """
     with ExitStack() as closing:
-        try:
-            opened = closing.enter_context(Path(file).open("rb"))
-        except OSError as error:
-            raise invalid("file", f"{file} cannot be read: {error.strerror}") from error
-        found = content(opened, file, closing)
-        format = tables.format_of(found.head, found.name)
-        separator = tables.separator_of(found.head) if format == "csv" else ","
-        path = spooled(found.file, closing).name
-        if format == "json":
-            rows = tables.json_rows(Path(path).open("rb"))  # noqa: SIM115
-        elif format == "parquet":
-            rows = tables.rows_of(tables.parquet_frames(path, file))
-        elif format == "xlsx":
-            rows = tables.rows_of((tables.sheet_frame(path, file, None),))
+        if isinstance(source, str):
+            try:
+                file: BinaryIO = closing.enter_context(Path(source).open("rb"))
+            except OSError as error:
+                raise invalid("file", f"{source} cannot be read: {error.strerror}") from error
+            found = content(file, source, closing)
         else:
-            rows = tables.rows_of(tables.csv_frames(path, file, separator))
-        columns = _columns(row for row in islice(rows, _READ_ROWS) if isinstance(row, Mapping))
-    return _mapping(kind, columns, separator)
+            found = content(source, "standard input", closing)
+        format = tables.format_of(found.head, found.name)
+        if format == "csv" and given.separator is None:
+            separator = tables.separator_of(found.head)
+            given = replace(given, separator=None if separator == "," else separator)
+        path = spooled(found.file, closing).name
+        rows: Iterable[object]
+        if format == "json":
+            rows = tables.json_rows(closing.enter_context(Path(path).open("rb")))
+        else:
+            # A comma that may be decimal would be refused.
+            options = replace(given, decimal=".")
+            rows = tables.rows_of(tables.frames_of(format, path, found, options))
+        columns = _columns(islice(rows, _READ_ROWS))
+    return "\n".join(_lines(kind, columns, given)) + "\n"
 
 
-def _columns(rows: object) -> dict[str, list[object]]:
+def _columns(rows: Iterable[object]) -> dict[str, list[object]]:
+    """Returns the values of each column that are not missing."""
     columns: dict[str, list[object]] = {}
-    for row in rows:  # type: ignore[attr-defined]
-        for name, value in row.items():
-            columns.setdefault(str(name), [])
-            if value is not None:
-                columns[str(name)].append(value)
+    for row in rows:
+        for name, value in row.items() if isinstance(row, Mapping) else ():
+            values = columns.setdefault(str(name), [])
+            if (known := plain(value)) is not None:
+                values.append(known)
     return columns
 
 
-def _mapping(kind: str, columns: Mapping[str, Sequence[object]], separator: str) -> str:
+def _lines(kind: str, columns: Columns, given: ColumnMapping) -> Iterator[str]:
+    """Yields the lines of the mapping file."""
     wanted = {name: each for name, each in members(kind).items() if name not in derived(kind)}
-    chosen = {name: name for name in columns if name in wanted}
-    scores = sorted(
-        (
-            (_score(name, values, member, wanted[member]), name, member)
-            for name, values in columns.items()
-            for member in wanted
-            if name not in chosen and member not in chosen.values()
-        ),
-        reverse=True,
-    )
-    for score, name, member in scores:
-        if score >= _LEAST_SCORE and name not in chosen and member not in chosen.values():
-            chosen[name] = member
-    texts = {member: [str(each) for each in columns[name]] for name, member in chosen.items()}
-    lines = [] if separator == "," else [f"separator = {json.dumps(separator)}"]
-    by_type = {type: [] for type in ("amount", "timestamp", "uuid")}  # type: dict[str, list[str]]
-    for member, values in texts.items():
-        by_type.get(wanted[member]["type"].rstrip("?"), []).extend(values)
-    lines += _options(by_type, columns, chosen, wanted)
-    renamed = [
-        f"{json.dumps(name, ensure_ascii=False)} = {json.dumps(chosen[name])}"
-        for name in columns
-        if name in chosen and name != chosen[name]
-    ]
-    lines += ["", "[rename]", *renamed] if renamed else []
+    chosen = {name: given.rename.get(name, name) for name in columns}
+    chosen = {name: member for name, member in chosen.items() if member in wanted}
+    guessed = _guessed(columns, wanted, chosen, given)
+    of_member = {each.member: each.column for each in guessed}
+    of_member |= {member: name for name, member in chosen.items()}
+    values = {
+        type: [
+            value
+            for member, name in of_member.items()
+            if str(wanted[member]["type"]).rstrip("?") == type
+            for value in columns[name]
+        ]
+        for type in ("amount", "timestamp", "uuid")
+    }
+    yield from _options(values, given)
+    renamed = {**given.rename, **{each.column: each.member for each in guessed if each.is_sure}}
+    if renamed or guessed:
+        yield ""
+        yield "[rename]"
+    for each in guessed:
+        yield _rename_line(each, wanted)
+    guessed_columns = {each.column for each in guessed}
+    for name, member in renamed.items():
+        if name not in guessed_columns:
+            yield f"{_quoted(name)} = {_quoted(member)}"
+    unused = [name for name in columns if name not in {*chosen, *guessed_columns}]
+    if unused:
+        yield f"# not used: {', '.join(map(_quoted, unused))}"
     missing = [
         name
         for name, each in wanted.items()
-        if each["required"] and not each.get("is_completed") and name not in chosen.values()
+        if _is_needed(each) and name not in of_member and name not in given.constants
     ]
+    if given.constants or missing:
+        yield ""
     if missing:
-        lines += ["", f"# not found: {', '.join(missing)}; rename a column, or set them here:"]
-        lines += ["# [constants]", *(f'# {name} = ""' for name in missing)]
-    return "\n".join(lines).lstrip("\n") + "\n"
+        yield f"# not found: {', '.join(missing)}; rename a column, or set them here:"
+    if given.constants or missing:
+        yield "[constants]" if given.constants else "# [constants]"
+    for name, value in given.constants.items():
+        yield f"{name} = {_quoted(value)}"
+    for name in missing:
+        yield f'# {name} = ""'
 
 
-def _options(
-    by_type: Mapping[str, Texts],
-    columns: Mapping[str, Sequence[object]],
-    chosen: Mapping[str, str],
+def _rename_line(each: _Rename, wanted: Mapping[str, Mapping[str, object]]) -> str:
+    line = f"{_quoted(each.column)} = {_quoted(each.member)}"
+    if not each.others:
+        return line
+    verb = "has" if len(each.others) == 1 else "have"
+    kind = _TYPES[str(wanted[each.member]["type"]).rstrip("?")]
+    why = f"{', '.join(map(_quoted, each.others))} also {verb} {kind}"
+    return f"{line}  # {why}" if each.is_sure else f"# {line}  # choose a column: {why}"
+
+
+def _guessed(
+    columns: Columns,
     wanted: Mapping[str, Mapping[str, object]],
-) -> list[str]:
-    lines = []
-    amounts, times = by_type["amount"], by_type["timestamp"]
-    if any("," in each for each in amounts) and all(map(GROUPED.fullmatch, amounts)):
-        lines.append('decimal = ","')
-    found = [each for each in (TIME.fullmatch(text.strip()) for text in times) if each]
-    if any(not each["zone"] for each in found):
-        lines.append('tz = "UTC"  # of times without an offset, and of days')
-    slashes = [each for each in found if each["by"] != "." and len(each["a"]) < 4]
-    if slashes:
-        lines.append(f"dayfirst = {json.dumps(any(int(each['a']) > 12 for each in slashes))}")
-    if not all(map(_is_uuid, by_type["uuid"])):
-        lines.append('ids = "uuid5"')
-    if any(
-        wanted[member]["type"] == "amount"
-        and any(isinstance(each, float) for each in columns[name])
-        for name, member in chosen.items()
-    ):
-        lines.append('floats = "shortest"')
-    return lines
+    chosen: Mapping[str, str],
+    given: ColumnMapping,
+) -> list[_Rename]:
+    """Returns the columns that may be members, in the order of the file."""
+    free = [name for name in columns if name not in chosen]
+    open_members = [
+        name for name in wanted if name not in {*chosen.values(), *given.rename.values()}
+    ]
+    likeness = {
+        (name, member): _likeness(name, member, str(wanted[member]["doc"]))
+        for name in free
+        for member in open_members
+    }
+    fits = {
+        (name, member): _fits(
+            str(wanted[member]["type"]).rstrip("?"), list(map(str, columns[name]))
+        )
+        for name, member in likeness
+    }
+    scores = sorted(
+        (
+            (
+                like
+                + {None: 0.0, True: _FITS, False: -1.0}[fits[pair]]
+                + (_IS_REQUIRED if _is_needed(wanted[pair[1]]) else 0.0),
+                *pair,
+            )
+            for pair, like in likeness.items()
+        ),
+        reverse=True,
+    )
+    taken: dict[str, str] = {}
+    for score, name, member in scores:
+        if score >= _LEAST_SCORE and name not in taken and member not in taken.values():
+            taken[name] = member
+    found = []
+    for name, member in taken.items():
+        is_typed = str(wanted[member]["type"]).rstrip("?") in _TYPES
+        # Other columns of the type, unless their names say that they are something else.
+        others = [
+            other
+            for other in free
+            if is_typed
+            and other != name
+            and fits[other, member]
+            and (other not in taken or likeness[other, taken[other]] < _LIKE)
+        ]
+        best = max((likeness[other, member] for other in others), default=0.0)
+        like = likeness[name, member]
+        is_sure = not others or (like >= _LIKE and like - best >= 0.15)
+        if not _is_needed(wanted[member]) and (not is_sure or (is_typed and like < _LIKE)):
+            continue
+        found.append(_Rename(name, member, is_sure, others))
+    # A column that is only a possible choice is not a member of its own.
+    alternatives = {other for each in found if not each.is_sure for other in each.others}
+    kept = [each for each in found if each.column not in alternatives or not each.is_sure]
+    return sorted(kept, key=lambda each: list(columns).index(each.column))
 
 
-def _score(
-    name: str, values: Sequence[object], member: str, description: Mapping[str, object]
-) -> float:
-    """Returns how well a column fits a member, by its name and its values."""
-    own = _plain(name)
-    likeness = SequenceMatcher(None, own, _plain(member)).ratio()
-    words = {_plain(word) for word in str(description["doc"]).split()}
-    likeness = max(likeness, 0.5 if own in words else 0.0)
-    if _plain(member) in own or own in _plain(member):
+def _options(values: Mapping[str, Sequence[object]], given: ColumnMapping) -> Iterator[str]:
+    """Yields the options that are given, then those that the values need."""
+    for name in ("separator", "sheet", "tz", "dayfirst", "ids", "floats"):
+        if (value := getattr(given, name)) is not None:
+            yield f"{name} = {_quoted(value)}"
+    if given.decimal != ".":
+        yield f"decimal = {_quoted(given.decimal)}"
+    else:
+        yield from _decimal([each for each in values["amount"] if isinstance(each, str)])
+    times = [str(each).strip() for each in values["timestamp"]]
+    found = {text: each for text in times if (each := TIME.fullmatch(text))}
+    local = [text for text, each in found.items() if not each["zone"]]
+    if local and given.tz is None:
+        clock = next((text for text in local if found[text]["time"]), None)
+        what = f"fill in: the time zone of times such as {clock}, and of days"
+        if clock is None:
+            what = f"the time zone in which days such as {local[0]} begin; by default UTC"
+        yield f'# tz = "UTC"  # {what}'
+    if given.dayfirst is None:
+        yield from _dayfirst([each for each in found.values() if each["by"] != "."])
+    others = [str(each) for each in values["uuid"] if not _is_uuid(str(each))]
+    if others and given.ids is None:
+        yield f'ids = "uuid5"  # makes UUIDs of ids such as {others[0]}'
+    floats = [each for each in values["amount"] if isinstance(each, float)]
+    if floats and given.floats is None:
+        yield f'floats = "shortest"  # accepts numbers such as {floats[0]!r} as decimals'
+
+
+def _decimal(amounts: Texts) -> Iterator[str]:
+    comma, point, either = (
+        next((each for each in amounts if pattern.fullmatch(each.strip())), None)
+        for pattern in (_WITH_COMMA, _WITH_POINT, _EITHER)
+    )
+    if comma and point:
+        yield f'# decimal = ","  # choose: {comma} has a decimal comma, {point} a decimal point'
+    elif comma:
+        yield 'decimal = ","'
+    elif either and not point:
+        whole = re.sub("[.,]", "", either)
+        fraction = either.replace(",", ".")
+        yield (
+            f'# decimal = ","  # choose: {either} may be {fraction} or {whole}, and no other '
+            "amount shows which; without this line, the point is the decimal mark"
+        )
+
+
+def _dayfirst(days: Sequence[re.Match[str]]) -> Iterator[str]:
+    days = [each for each in days if len(each["a"]) < 4]
+    if not days:
+        return
+    first = any(int(each["a"]) > 12 for each in days)
+    second = any(int(each["b"]) > 12 for each in days)
+    if first != second:
+        yield f"dayfirst = {json.dumps(first)}"
+        return
+    why = "some have the day first, some the month" if first else "no day is after the 12th"
+    yield (
+        f"# dayfirst = true  # fill in true or false: {days[0][0]} may begin with the day or the "
+        f"month; {why}"
+    )
+
+
+def _is_needed(member: Mapping[str, object]) -> bool:
+    return bool(member["required"]) and not member.get("is_completed")
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _likeness(name: str, member: str, meaning: str) -> float:
+    """Returns the similarity of a column's name and a member, from 0 to 1."""
+    own, wanted = _letters(name), _letters(member)
+    likeness = SequenceMatcher(None, own, wanted).ratio()
+    if own in {_letters(word) for word in meaning.split()}:
+        likeness = max(likeness, 0.5)
+    if own and (wanted in own or own in wanted):
         likeness = max(likeness, 0.7)
-    fits = _fits(str(description["type"]).rstrip("?"), [str(each) for each in values])
-    return likeness + (0.0 if fits is None else _FITS if fits else -1.0)
+    return likeness
 
 
 def _fits(type: str, values: Texts) -> bool | None:
@@ -142,7 +303,7 @@ def _fits(type: str, values: Texts) -> bool | None:
     if not values:
         return None
     if type == "amount":
-        return all(map(_NUMBER.fullmatch, values))
+        return all(_NUMBER.fullmatch(each.strip()) for each in values)
     if type == "timestamp":
         return all(TIME.fullmatch(each.strip()) for each in values)
     if type in described()["enums"]:
@@ -160,5 +321,5 @@ def _is_uuid(text: str) -> bool:
         return False
 
 
-def _plain(name: str) -> str:
+def _letters(name: str) -> str:
     return re.sub(r"[\W_]", "", name.lower())

@@ -11,8 +11,10 @@ from decimal import Decimal
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias
 
-from comptroller.bulk.compression import Resumed
+from comptroller.bulk.compression import Content, Resumed
+from comptroller.bulk.mapping import ColumnMapping
 from comptroller.errors import invalid, require
+from comptroller.values import AMOUNTS
 
 if TYPE_CHECKING:
     import polars
@@ -56,18 +58,51 @@ def separator_of(head: bytes) -> str:
     return max(_SEPARATORS, key=plain.count)
 
 
+def frames_of(
+    format: Format, path: str, found: Content, options: ColumnMapping
+) -> Iterator[polars.DataFrame]:
+    """Yields the rows of a table in batches.
+
+    Args:
+        format: the format, which is not JSON.
+        path: a file that has the content.
+        found: the content, for its name and first bytes.
+        options: the separator and the sheet, and what is refused in a sheet with a decimal comma.
+    """
+    if format == "parquet":
+        yield from parquet_frames(path, found.name)
+    elif format == "xlsx":
+        frame = sheet_frame(path, found.name, options.sheet)
+        if options.decimal == ",":
+            amounts = [name for name in frame.columns if options.rename.get(name, name) in AMOUNTS]
+            refuse_ambiguous(frame, amounts)
+        yield frame
+    else:
+        yield from csv_frames(path, found.name, options.separator or separator_of(found.head))
+
+
 def csv_frames(path: str, name: str, separator: str) -> Iterator[polars.DataFrame]:
     """Yields the rows of a CSV file in batches, with every column as text.
 
-    An empty cell is null; two quotes are an empty text.
+    An empty cell is null; two quotes are an empty text. The only batch of a file without rows has
+    the columns.
     """
     library = require("polars", f"reading {name}", "analysis")
     _require_lines(path, name)
     with refusing(library, name):
         rows = library.scan_csv(path, separator=separator, infer_schema=False, glob=False)
-        for frame in rows.collect_batches():
-            _require_single(frame.columns, name)
-            yield frame
+        _require_single(rows.collect_schema().names(), name)
+        yield from _batches(rows)
+
+
+def _batches(rows: polars.LazyFrame) -> Iterator[polars.DataFrame]:
+    """Yields the rows in batches; one that is empty if there are none."""
+    is_empty = True
+    for frame in rows.collect_batches():
+        is_empty = False
+        yield frame
+    if is_empty:
+        yield rows.collect()
 
 
 def _require_lines(path: str, name: str) -> None:
@@ -94,7 +129,7 @@ def parquet_frames(path: str, name: str) -> Iterator[polars.DataFrame]:
     """Yields the rows of a Parquet file in batches."""
     library = require("polars", f"reading {name}", "analysis")
     with refusing(library, name):
-        yield from library.scan_parquet(path, glob=False, hive_partitioning=False).collect_batches()
+        yield from _batches(library.scan_parquet(path, glob=False, hive_partitioning=False))
 
 
 def sheet_frame(path: str, name: str, sheet: str | None) -> polars.DataFrame:
@@ -110,14 +145,14 @@ def sheet_frame(path: str, name: str, sheet: str | None) -> polars.DataFrame:
         if sheet is not None and sheet not in names:
             raise invalid("sheet", f"{name} has no sheet {sheet!r}; it has {', '.join(names)}")
         sheets = [_sheet(workbook, each) for each in ([sheet] if sheet else names)]
-        filled = [each for each in sheets if each is not None]
     except library.FastExcelError as error:
         raise invalid("source", f"{name} cannot be read: {_first_line(error)}") from error
+    filled = [each for each in sheets if each.height]
     if len(filled) > 1:
         several = f"{len(filled)} sheets with rows"
         raise invalid("sheet", f"{name} has {several}; name one of {', '.join(names)}")
-    found: polars.DataFrame = filled[0] if filled else frames.DataFrame()
-    return found
+    with_header = [each for each in sheets if each.width] or [frames.DataFrame()]
+    return (filled or with_header)[0]
 
 
 def rows_of(frames: Iterable[polars.DataFrame]) -> Iterator[dict[str, object]]:
@@ -199,14 +234,13 @@ def _records(document: object) -> Iterator[object]:
         yield document
 
 
-def _sheet(workbook: Any, sheet: str) -> Any:
-    """Returns a sheet as a frame; None if it has no rows."""
+def _sheet(workbook: Any, sheet: str) -> polars.DataFrame:
+    """Returns a sheet as a frame."""
     # The types of the columns follow from all rows; by default from the first thousand.
     loaded = workbook.load_sheet(sheet, schema_sample_rows=None)
-    if not loaded.height:
-        return None
-    frame = loaded.to_polars()
-    _refuse_shortened(workbook, sheet, frame)
+    frame: polars.DataFrame = loaded.to_polars()
+    if frame.height:
+        _refuse_shortened(workbook, sheet, frame)
     return frame
 
 

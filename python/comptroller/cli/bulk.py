@@ -49,6 +49,16 @@ class Assignment(click.ParamType[tuple[str, str]]):
         return name, given
 
 
+#: How a file of the caller is read.
+decimal_option = click.option(
+    "--decimal", type=click.Choice([".", ","]), help="Decimal separator of amounts."
+)
+separator_option = click.option(
+    "--separator", metavar="CHARACTER", help="Between cells of CSV. Default: found."
+)
+sheet_option = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.")
+
+
 @click.command()
 @click.argument("kind", type=Kind([*KINDS, "all"]), metavar="KIND|all")
 @click.option(
@@ -131,13 +141,9 @@ def sample(
     metavar="MEMBER=VALUE",
     help="Value of a member in lines that do not set it; repeatable.",
 )
-@click.option("--decimal", type=click.Choice([".", ","]), help="Decimal separator of amounts.")
-@click.option(
-    "--separator",
-    metavar="CHARACTER",
-    help="Separator of the cells of CSV. Default: as in the header.",
-)
-@click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.")
+@decimal_option
+@separator_option
+@sheet_option
 @click.option("--tz", metavar="ZONE", help="Time zone of times without an offset, and of days.")
 @click.option(
     "--dayfirst/--monthfirst", default=None, help="Read 03/04/2026 as 3 April or as 4 March."
@@ -197,13 +203,14 @@ def load(
         return _load_folder(_folder(kind, ctx), customer, keep_going, db, actor, as_json)
     kind = Kind(KINDS).convert(kind, ctx.command.params[0], ctx)
     _require_readable(file)
-    if suggest:
-        from comptroller.bulk.suggesting import suggest as suggested
-
-        click.echo(suggested(kind, file), nl=False)
-        return 0
     columns |= {"rename": dict(rename) or None, "constants": dict(constant) or None}
     source: Any = sys.stdin.buffer if file == "-" else file
+    if suggest:
+        from comptroller.bulk.mapping import read_mapping
+        from comptroller.bulk.suggesting import suggest as suggested
+
+        click.echo(suggested(kind, source, read_mapping(mapping, columns)), nl=False)
+        return 0
     ended_by: BaseException | None = None
     with comptroller.open(db, actor=actor) as svc, screen.progress(f"loading {kind}") as advance:
         try:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import click
 
+from comptroller._core import microseconds
 from comptroller.bulk.files import export_format
 from comptroller.cli import screen
 from comptroller.cli.bulk import Kind
 from comptroller.cli.screen import db_option, json_option
 from comptroller.description import list_filters
+from comptroller.display.times import bound
 from comptroller.values import KINDS
 
-# The names of the filters for the first and last creation time; each kind has one pair or none.
-_BOUNDS = (("start_time", "end_time"), ("created_at.gte", "created_at.lte"))
+# The names of the filters by creation time; each kind has one pair or none. The end_time of claims
+# is included.
+_BOUNDS = (("start_time", "end_time"), ("created_at.gte", "created_at.lt"))
+_EPOCH = datetime(1970, 1, 1)
 
 
 @click.command()
@@ -32,8 +36,16 @@ _BOUNDS = (("start_time", "end_time"), ("created_at.gte", "created_at.lte"))
     help="With parquet: write a new folder FILE, Hive-partitioned by these columns.",
 )
 @click.option("--customer", metavar="ID", help="Only records of this customer.")
-@click.option("--start", metavar="TIME", help="Only records created at or after this time or date.")
-@click.option("--end", metavar="TIME", help="Only records created at or before this time or date.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    help="Only records created at this time or later; a day is its start in UTC.",
+)
+@click.option(
+    "--until",
+    metavar="TIME",
+    help="Only records created before this time; a day is its start in UTC, so it is left out.",
+)
 @click.option(
     "--where",
     multiple=True,
@@ -48,8 +60,8 @@ def export(
     format: str | None,
     partition: str | None,
     customer: str | None,
-    start: str | None,
-    end: str | None,
+    since: str | None,
+    until: str | None,
     where: tuple[str, ...],
     db: str,
     as_json: bool,
@@ -59,16 +71,16 @@ def export(
     Loading exported NDJSON gives an equal store.
 
     \b
-    comptroller export claims failed.csv --where statuses=FAILED --start 2026-01-01
+    comptroller export claims failed.csv --where statuses=FAILED --since 2026-01-01
     comptroller export claims claims --format parquet --partition month,chain
     """  # noqa: D301
     if file == "-" and as_json:
         raise click.UsageError("--json needs a FILE, because standard output has the records")
     chosen = format or export_format(file, is_partitioned=partition is not None)
-    filters = _filters(kind, customer, start, end, where)
+    filters = _filters(kind, customer, since, until, where)
     with (
         screen.existing_store(db) as svc,
-        screen.naming_bounds(start, end),
+        screen.naming_bounds(since, until),
         screen.waiting(f"writing {kind}"),
     ):
         keys = None if partition is None else partition.split(",")
@@ -76,26 +88,27 @@ def export(
     if as_json:
         screen.write_json({"kind": kind, "file": file, "format": chosen, "rows": rows})
     else:
-        click.echo(
-            f"{rows:,} {kind} written to {'standard output' if file == '-' else file}",
-            err=file == "-",
-        )
+        scope = [f"created from {bound(since)}"] if since is not None else []
+        scope += [f"created before {bound(until)}"] if until is not None else []
+        what = ", ".join([f"{rows:,} {kind}", *scope]) + ("," if scope else "")
+        target = "standard output" if file == "-" else file
+        click.echo(f"{what} written to {target}", err=file == "-")
 
 
 def _filters(
-    kind: str, customer: str | None, start: str | None, end: str | None, where: tuple[str, ...]
+    kind: str, customer: str | None, since: str | None, until: str | None, where: tuple[str, ...]
 ) -> dict[str, list[str]]:
     filters: defaultdict[str, list[str]] = defaultdict(list)
     if customer is not None:
         filters["customer_id"].append(customer)
     known = list_filters(kind)
     bounds = next((pair for pair in _BOUNDS if known.issuperset(pair)), None)
-    for index, time in enumerate(_day_bounds(start, end)):
-        if time is None:
-            continue
-        if bounds is None:
-            raise click.UsageError(f"--start and --end: {kind} cannot be filtered by time")
-        filters[bounds[index]].append(time)
+    if bounds is None and (since is not None or until is not None):
+        raise click.UsageError(f"--since and --until: {kind} cannot be filtered by time")
+    if bounds is not None and since is not None:
+        filters[bounds[0]].append(since)
+    if bounds is not None and until is not None:
+        filters[bounds[1]].append(_last_before(until) if bounds[1] == "end_time" else until)
     for each in where:
         name, equals, value = each.partition("=")
         if not equals:
@@ -104,16 +117,11 @@ def _filters(
     return dict(filters)
 
 
-def _day_bounds(start: str | None, end: str | None) -> tuple[str | None, str | None]:
-    """Replace dates by the UTC times at which they begin and end; keep other text."""
-    return _time_of(start, timedelta(0)), _time_of(end, timedelta(days=1, microseconds=-1))
-
-
-def _time_of(given: str | None, into_the_day: timedelta) -> str | None:
-    if given is None or len(given) != len("2026-01-31"):
-        return given
+def _last_before(time: str) -> str:
+    """Returns the last microsecond before a time; an invalid time unchanged."""
+    since_epoch = microseconds(time)
     try:
-        day = datetime.strptime(given, "%Y-%m-%d").replace(tzinfo=UTC)
-    except ValueError:
-        return given
-    return (day + into_the_day).isoformat().replace("+00:00", "Z")
+        last = _EPOCH + timedelta(microseconds=(since_epoch or 0) - 1)
+    except OverflowError:
+        return time
+    return time if since_epoch is None else f"{last.isoformat(timespec='microseconds')}Z"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from comptroller.cli import screen
-from comptroller.cli.bulk import Assignment
+from comptroller.cli.bulk import Assignment, decimal_option, separator_option, sheet_option
 from comptroller.cli.screen import db_option
 from comptroller.display.html import TableColumn
 from comptroller.errors import Unavailable
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from comptroller.analysis.query import Query
 
 _SHOWN_ROWS = 200
-_FORMATS = ("table", "csv", "json", "parquet")
+_FORMATS = ("table", "csv", "json", "parquet", "xlsx", "html")
+_FILES = ("parquet", "xlsx", "html")
 
 
 @click.command()
@@ -38,9 +39,17 @@ _FORMATS = ("table", "csv", "json", "parquet")
     metavar="TABLE=FILE",
     help="Also query this file, in any format of `load`, as a table; repeatable.",
 )
+@decimal_option
+@separator_option
+@sheet_option
 @db_option
 def query(
-    sql: str, format: str | None, out: str | None, given: tuple[tuple[str, str], ...], db: str
+    sql: str,
+    format: str | None,
+    out: str | None,
+    given: tuple[tuple[str, str], ...],
+    db: str,
+    **files: str | None,
 ) -> None:
     """Run a read-only SQL query over the store.
 
@@ -60,22 +69,26 @@ def query(
         raise click.UsageError(
             f"--out {out}: unknown suffix; give the --format, one of {', '.join(_FORMATS[1:])}"
         )
-    if out is None and chosen == "parquet":
-        raise click.UsageError("parquet needs --out FILE")
+    if out is None and chosen in _FILES:
+        raise click.UsageError(f"{chosen} needs --out FILE")
     if out is not None and chosen == "table":
-        raise click.UsageError("a table goes to the terminal; --out needs csv, json or parquet")
+        raise click.UsageError(
+            "a table goes to the terminal; --out needs csv, json, parquet, xlsx or html"
+        )
     from comptroller.errors import require
 
     require("duckdb", "a query", "analysis")
     from comptroller.analysis.query import open_query
     from comptroller.bulk.files import refuse_store
+    from comptroller.bulk.mapping import read_mapping
 
     if out is not None:
         refuse_store("--out", out)
     tables = dict(given)
     if len(tables) < len(given):
         raise click.UsageError("--with: two files have one name")
-    with screen.existing_store(db) as svc, open_query(svc, sql, tables) as ready:
+    options = read_mapping(None, files)
+    with screen.existing_store(db) as svc, open_query(svc, sql, tables, options) as ready:
         if chosen == "table":
             _show(ready)
         elif out is None:
@@ -84,7 +97,7 @@ def query(
         else:
             with screen.waiting(f"writing {out}"):
                 rows = _write_file(ready, chosen, out)
-            click.echo(f"{rows:,} rows written to {out}")
+            click.echo(f"{rows:,} {'row' if rows == 1 else 'rows'} written to {out}")
 
 
 def _write_file(ready: Query, format: str, path: str) -> int:
@@ -97,6 +110,10 @@ def _write_file(ready: Query, format: str, path: str) -> int:
             return awaited(lambda: write_parquet(ready, path), ready.interrupt)
         except Unavailable as error:
             raise ready.refusal or error from None
+    if format == "xlsx":
+        return ready.table().to_excel(path)
+    if format == "html":
+        return ready.table().to_html(path)
     with whole_file(path) as part, part.open("wb") as file:
         return _write_text(ready, format, file)
 

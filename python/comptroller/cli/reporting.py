@@ -367,7 +367,7 @@ def _write_html(
     parts: Iterable[Overview | Report], path: str, title: str, as_of: datetime | None
 ) -> None:
     """Write reports as one HTML file. Raises Unusable if it cannot be written."""
-    from comptroller.analysis.document import document
+    from comptroller.analysis.presentation import document
     from comptroller.bulk.files import refuse_store, whole_file
 
     refuse_store("--html", path)

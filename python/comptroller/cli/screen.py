@@ -77,9 +77,9 @@ def db_arguments(db: str) -> list[str]:
 # Wider than any table of values within their limits.
 _UNBOUND = 10_000
 
-# The filters that --start and --end set.
-_STARTS = ("start_time", "created_at.gte")
-_ENDS = ("end_time", "created_at.lte")
+# The filters that --since and --until set.
+_SINCE = ("start_time", "created_at.gte")
+_UNTIL = ("end_time", "created_at.lt")
 
 #: Longer texts with spaces are prose, which may be wrapped.
 _PROSE = 40
@@ -117,14 +117,14 @@ def require_server() -> None:
 
 
 @contextmanager
-def naming_bounds(start: str | None, end: str | None) -> Iterator[None]:
-    """Name --start or --end in an InvalidRequest that the core raises for their filters."""
+def naming_bounds(since: str | None, until: str | None) -> Iterator[None]:
+    """Name --since or --until in an InvalidRequest that the core raises for their filters."""
     from comptroller.errors import InvalidRequest, invalid, shorten
 
     try:
         yield
     except InvalidRequest as error:
-        bounds = (("--start", start, _STARTS), ("--end", end, _ENDS))
+        bounds = (("--since", since, _SINCE), ("--until", until, _UNTIL))
         for option, given, parameters in bounds:
             if given is not None and any(field in parameters for field, _why in error.errors):
                 raise invalid(

@@ -10,7 +10,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import altair as alt
 import polars as pl
@@ -21,9 +21,7 @@ from comptroller.analysis.plots import drawings
 from comptroller.analysis.plots.frames import with_instants
 from comptroller.analysis.plots.marks import message
 from comptroller.analysis.plots.theme import Picture, finished
-
-if TYPE_CHECKING:
-    from comptroller.analysis.report import Report
+from comptroller.analysis.rows import ReportRows
 
 # A tag, and the ids and references in it. Text of the store is never inside a tag.
 _TAG = re.compile(r'<[a-zA-Z](?:[^"<>]|"[^"]*")*>')
@@ -42,7 +40,7 @@ def warm() -> None:
     message("").save(StringIO(), format="svg")
 
 
-def draw_svg(report: Report) -> Drawing | None:
+def draw_svg(report: ReportRows) -> Drawing | None:
     """Draws a report for a page, in which ids must be unique; returns None if it has no rows.
 
     Vega validates the chart; altair's slower validation is off.
@@ -58,7 +56,7 @@ def draw_svg(report: Report) -> Drawing | None:
     return Drawing(_TAG.sub(lambda tag: _NAME.sub(rf"\g<1>{prefix}", tag[0]), svg), notes)
 
 
-def draw(report: Report, theme: str) -> tuple[Picture, Sequence[str]]:
+def draw(report: ReportRows, theme: str) -> tuple[Picture, Sequence[str]]:
     """Draws a report; its notes are part of the picture, except for the theme `page`.
 
     Raises InvalidRequest for an unknown theme.

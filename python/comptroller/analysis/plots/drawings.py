@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import polars as pl
 
-from comptroller.analysis.plots import frames, marks, theme
+from comptroller.analysis.plots import frames, marks
+from comptroller.analysis.plots.durations import confirmation_times as confirmation_times
+from comptroller.analysis.plots.durations import stuck_claims as stuck_claims
 from comptroller.analysis.plots.frames import by_asset, noted, with_instants, with_series
 from comptroller.analysis.plots.marks import MAX_BARS, ROWS, coloured, drawn, message
-from comptroller.analysis.plots.theme import BLUE, GREEN, GREY, ORANGE, VERMILLION, Picture
+from comptroller.analysis.plots.theme import BLUE, GREEN, ORANGE, VERMILLION, Picture
 from comptroller.analysis.registry import PERIODS, period_of
+from comptroller.analysis.rows import ReportRows
 from comptroller.display.numbers import percent, shortest, with_fraction
 
-if TYPE_CHECKING:
-    from comptroller.analysis.report import Report
+#: The height in pixels of each of several panels of amounts.
+_LOW = 110
 
 
-def _zone(report: Report) -> str:
-    return str(report.given.get("tz", "UTC"))
+def claims_summary(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
+    """Draws the confirmed amounts of each asset, the number of claims, and success rates.
 
-
-def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
-    """Draws the volume over time, by status or by the other keys; bars if there is no period.
-
-    Adds success rates; or the confirmed amounts, if the key `status` is given or no claim has ended
-    yet; or the waiting ones, if none is confirmed.
+    Over time, or as bars if there is no period. If nothing is confirmed, the amounts are those of
+    waiting claims. Without rates by status, and if no claim has ended yet.
     """
     period, keys = period_of(report.by), [key for key in report.by if key not in PERIODS]
     volume: Callable[[pl.DataFrame, str, str], alt.Chart] = marks.bars
@@ -37,146 +35,35 @@ def claims_summary(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pic
         named, by = with_series(frame, keys, "claims", MAX_BARS), ["series"]
     else:
         named = with_series(frame, ["status"] if "status" in keys else keys, "claims")
-        named, when = marks.timeline(named, period, f"created, by {{}} ({_zone(report)})", notes)
+        named, when = marks.timeline(named, period, f"created, by {{}} ({report.zone})", notes)
         volume, by = partial(marks.volume_of, when=when, notes=notes), ["start", "series"]
-    panels = [volume(named, "claims", "claims")]
+    measure = "confirmed" if named["confirmed_amount"].sum() else "waiting"
+    amounts = by_asset(named.filter(pl.col(f"{measure}_amount") > 0), notes)
+    panels: list[Picture] = [
+        volume(some, f"{measure}_amount", f"{measure} amount ({asset})") for asset, some in amounts
+    ]
+    if period is not None and len(panels) > 1:
+        panels = [each.properties(height=_LOW) for each in panels]
+    claims = volume(named, "claims", "claims of all statuses")
     ended = pl.col("confirmed").sum() + pl.col("failed").sum()
     rate = (pl.col("confirmed").sum() / ended).fill_nan(None)
     rates = named.group_by(by).agg(rate=rate).sort(by)
     known = rates.drop_nulls("rate")
     if "status" in keys or not len(known):
-        is_confirmed = named["confirmed_amount"].sum() > 0
-        measure = "confirmed_amount" if is_confirmed else "waiting_amount"
-        for asset, some in by_asset(named.filter(pl.col(measure) > 0), notes):
-            panels.append(volume(some, measure, f"{measure.replace('_', ' ')} ({asset})"))
+        panels.append(claims)
     elif period is None:
         percents = pl.col("rate").map_elements(percent, pl.String, skip_nulls=False)
-        return marks.beside(panels[0], rates.with_columns(text=percents), "success rate")
+        panels.append(marks.beside(claims, rates.with_columns(text=percents), "success rate"))
     else:
-        panels.append(marks.lines(known, "rate", marks.rates(known["rate"], "success rate"), when))
+        rate_scale = marks.rates(known["rate"], "success rate")
+        panels += [claims, marks.lines(known, "rate", rate_scale, when)]
     return alt.vconcat(*panels)
-
-
-_WITHIN = {"p50": "half within", "p90": "90 % within", "p99": "99 % within"}
-_COLOURS = dict(zip(_WITHIN.values(), (BLUE, ORANGE, VERMILLION), strict=True))
-#: Narrower lines are drawn over wider ones, so that equal percentiles are all visible.
-_WIDTHS = {"p50": 4.5, "p90": 3, "p99": 1.5}
-#: The height of a distribution in pixels, and the minimum height of the picture.
-_ROW, _MIN_HEIGHT = 40, 80
-#: The share of the height that the highest bar of a distribution takes.
-_HIGHEST = 0.85
-#: The step of a millisecond or less, see `sql/confirmation_distribution.sql`.
-_FIRST_STEP = -30
-
-
-def confirmation_times(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
-    """Draws the distribution of each key with its percentiles, or percentiles over a period."""
-    frame = frame.rename(lambda name: name.removesuffix("_seconds"))
-    confirmed = frame.filter(pl.col("confirmed") > 0)
-    counts = {
-        "Still waiting, and counted as waiting: {}.": int(frame["waiting"].sum()),
-        "Rows whose time for 99 % is unknown, because too many claims wait: {}.": confirmed[
-            "p99"
-        ].null_count(),
-        "Not drawn: {} rows without a confirmed claim.": len(frame) - len(confirmed),
-    }
-    notes += noted(counts)
-    if not len(confirmed):
-        return message("No claim is confirmed yet.")
-    period = period_of(report.by)
-    if period is None:
-        return _distributions(confirmed, report, notes)
-    return _percentiles(confirmed, report, period, notes)
-
-
-def _distributions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
-    named = frames.most_confirmed(frame, report.by, MAX_BARS, notes)
-    places = named.with_columns(place=pl.col("series").to_physical().cast(pl.Int64) + 1)
-    percentiles = places.unpivot(list(_WITHIN), index="place", variable_name="percentile")
-    rules = percentiles.drop_nulls("value").with_columns(
-        top=pl.col("place") - _HIGHEST,
-        width=pl.col("percentile").replace_strict(_WIDTHS),
-        percentile=pl.col("percentile").replace_strict(_WITHIN),
-    )
-    notes += marks.too_short(rules["value"])
-    steps = _steps(report, places.select(*report.by, "place"), notes)
-    times = pl.concat([rules["value"], steps["value"], steps["to"]])
-    x = alt.X("value:Q", **marks.durations(times, "submitted to confirmed, log scale"))
-    names = frames.names_of(named)
-    placed = {"x": x, "y": marks.places(names), "y2": "top:Q"}
-    bars = drawn(steps, alt.MarkDef("rect", color=GREY, opacity=0.6), **placed, x2="to:Q")
-    width = alt.StrokeWidth("width:Q", scale=None, legend=None)
-    colour = coloured("percentile", _COLOURS)
-    lines = drawn(rules, alt.MarkDef("rule", opacity=1), **placed, color=colour, strokeWidth=width)
-    return alt.layer(bars, lines).properties(height=max(_MIN_HEIGHT, _ROW * len(names)))
-
-
-def _steps(report: Report, places: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
-    """Returns the bars of each distribution, scaled by its highest bar."""
-    if report.distribution is None:
-        return pl.DataFrame(schema=dict.fromkeys(("value", "to", "place", "top"), pl.Float64))
-    how: Any = {"on": report.by, "nulls_equal": True} if report.by else {"how": "cross"}
-    steps = report.distribution.join(places, **how)
-    notes.append("Grey: the number of claims by time, each row scaled by its maximum.")
-    first = steps.filter(pl.col("step") == _FIRST_STEP)
-    notes += noted({"Drawn at 1 ms: {} claims that took 1 ms or less.": int(first["claims"].sum())})
-    share = pl.col("claims") / pl.col("claims").max().over("place")
-    return steps.select(
-        "place",
-        value=10.0 ** (pl.col("step") / 10),
-        to=10.0 ** ((pl.col("step") + 1) / 10),
-        top=pl.col("place") - _HIGHEST * share,
-    )
-
-
-def _percentiles(frame: pl.DataFrame, report: Report, period: str, notes: list[str]) -> Picture:
-    latest = frame[period].unique().sort().tail(marks.MAX_PERIODS)
-    shown = frame.filter(pl.col(period) >= latest.min())
-    notes += noted({f"Shows the latest {len(latest)} {period}s.": len(frame) - len(shown)})
-    keys = [key for key in report.by if key not in PERIODS]
-    named = frames.most_confirmed(shown, keys, len(theme.SERIES), notes)
-    notes += marks.too_short(pl.concat([named["p50"], named["p99"]]))
-    spanned, when = marks.timeline(named, period, f"created, by {{}} ({_zone(report)})", notes)
-    panels = [
-        marks.lines(known, name, marks.durations(known[name], f"{_WITHIN[name]}, log scale"), when)
-        for name in ("p50", "p99")
-        if len(known := spanned.drop_nulls(name))
-    ]
-    if not panels:
-        return message("Too many claims wait, so no percentile is known.")
-    return alt.vconcat(*panels)
-
-
-_MAX_STUCK = 2_000
-_WAITING = {status: theme.STATUSES[status] for status in ("PENDING", "SUBMITTED")}
-
-
-def stuck_claims(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
-    """Draws the age of each claim and the threshold of its chain, in a strip for each chain."""
-    named = with_series(frame, ["chain"], most=MAX_BARS)
-    claims = named.sort("age_seconds", descending=True).head(_MAX_STUCK)
-    left = len(frame) - len(claims)
-    notes += noted({f"Shows the oldest {_MAX_STUCK:,}; {{}} others are not drawn.": left})
-    limits = claims.unique(["chain", "threshold_seconds"], maintain_order=True)
-    ages = pl.concat([claims["age_seconds"], limits["threshold_seconds"]])
-    notes += [*marks.too_short(ages), "Red: the threshold of the chain."]
-    scaled = marks.durations(ages, "age, log scale")
-    age, limit = alt.X("age_seconds:Q", **scaled), alt.X("threshold_seconds:Q", **scaled)
-    counts = json.dumps(dict(named["series"].value_counts(sort=True).rows()))
-    labels = alt.Axis(labelExpr=f"datum.label + ': ' + format({counts}[datum.label], ',')")
-    rows = alt.Y("series", title=None, axis=labels)
-    thin = alt.MarkDef("tick", thickness=1.5, size=18, opacity=0.85)
-    thick = alt.MarkDef("tick", thickness=3, size=24, color=VERMILLION)
-    return alt.layer(
-        drawn(claims, thin, x=age, y=rows, color=coloured("status", _WAITING)),
-        drawn(limits, thick, x=limit, y=rows),
-    ).properties(height=alt.Step(30))
 
 
 _OUTCOMES = {"failed": VERMILLION, "made good later": GREEN}
 
 
-def failures(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def failures(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the number of failures with each message, and how many were made good later."""
     if others := [key for key in report.by if key != "error_message"]:
         notes.append(f"Added over every {' and '.join(others)}.")
@@ -189,13 +76,13 @@ def failures(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     return bars.encode(size=alt.condition("datum.what == 'failed'", alt.value(14), alt.value(6)))
 
 
-def failing_schedules(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def failing_schedules(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the number of failed claims of each schedule since its last confirmed claim."""
     named = with_series(frame, ["schedule"], "failures", MAX_BARS)
     return marks.bars(named, "failures", "claims failed since the last confirmed", VERMILLION)
 
 
-def shared_transactions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def shared_transactions(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the number of claims that name each transaction."""
     named = with_series(frame, ["tx_hash"], "claims", MAX_BARS)
     return marks.bars(named, "claims", "claims that name the transaction", ORANGE)
@@ -204,14 +91,14 @@ def shared_transactions(frame: pl.DataFrame, report: Report, notes: list[str]) -
 _CONTROL = ("type", "set_by")
 
 
-def restrictions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
-    """Draws the active controls by type and setter over time, and those created and lifted."""
+def restrictions(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
+    """Draws the active controls by type and setter over time, and those created and deleted."""
     period = period_of(report.by)
     if period is None:
         named = with_series(frame, _CONTROL, "active", MAX_BARS)
         return marks.bars(named, "active", "controls in force")
     named = with_series(frame, _CONTROL, "created")
-    spanned, when = marks.timeline(named, period, f"by {{}} ({_zone(report)})", notes)
+    spanned, when = marks.timeline(named, period, f"by {{}} ({report.zone})", notes)
     # Each listed period has all active controls; of merged periods, the last one counts.
     last = spanned.filter(pl.col(period) == pl.col(period).max().over("start"))
     starts = spanned.select("start", "end").unique().sort("start")
@@ -219,14 +106,14 @@ def restrictions(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pictu
     active = last.drop("end").join(until, on="start")
     in_force = marks.volume_of(active, "active", "in force at the end", when, notes)
     summed = spanned.group_by("start", "end", maintain_order=True).agg(
-        pl.col("created").sum(), lifted=-pl.col("lifted").sum()
+        pl.col("created").sum(), deleted=-pl.col("deleted").sum()
     )
-    changes = summed.unpivot(["created", "lifted"], index=["start", "end"])
-    y = alt.Y("value:Q", **marks.quantity(changes["value"], "made, lifted"))
+    changes = summed.unpivot(["created", "deleted"], index=["start", "end"])
+    y = alt.Y("value:Q", **marks.quantity(changes["value"], "created, deleted"))
     return alt.vconcat(in_force, marks.period_bars(changes, when, y).properties(height=110))
 
 
-def restricted(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def restricted(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the number of controls in force on the day, by type and setter."""
     named = with_series(frame.with_columns(controls=1), _CONTROL, "controls", MAX_BARS)
     return marks.bars(named, "controls", "controls in force on the day")
@@ -235,7 +122,7 @@ def restricted(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture
 _AMOUNTS = ("opening_holdings", "claimed", "closing_holdings")
 
 
-def group_statement(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def group_statement(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the holdings of each asset from day to day, and the claimed amounts below."""
     panels: list[Picture] = []
     unknown = "more than 20 digits" if report.has_gaps else "unknown"
@@ -255,14 +142,16 @@ def group_statement(frame: pl.DataFrame, report: Report, notes: list[str]) -> Pi
     return alt.vconcat(*panels)
 
 
-def _holdings(frame: pl.DataFrame, asset: str, report: Report, notes: list[str]) -> list[Picture]:
-    days, when = marks.timeline(frame, "day", f"day ({_zone(report)})", notes)
+def _holdings(
+    frame: pl.DataFrame, asset: str, report: ReportRows, notes: list[str]
+) -> list[Picture]:
+    days, when = marks.timeline(frame, "day", f"day ({report.zone})", notes)
     axis = alt.Axis(title=f"holdings ({asset})", labelExpr=marks.LABEL)
     opening = alt.Y("opening_holdings:Q", scale=alt.Scale(zero=False), axis=axis)
     line = alt.MarkDef("rule", color=BLUE, strokeWidth=2, strokeCap="round")
     known = days.drop_nulls(["opening_holdings", "closing_holdings"])
     above = drawn(known, line, x=when, x2="end:T", y=opening, y2="closing_holdings:Q")
-    claimed = alt.Y("claimed:Q", **marks.quantity(days["claimed"], f"claimed ({asset})"))
+    claimed = alt.Y("claimed:Q", **marks.quantity(days["claimed"], f"confirmed claims ({asset})"))
     below = marks.period_bars(days, when, claimed, GREEN)
     return [above.properties(height=200), below.properties(height=100)]
 
@@ -275,7 +164,7 @@ _TIMES = 10
 _TOLERANCE = {"within tolerance": BLUE, "beyond it": VERMILLION}
 
 
-def reconciliation(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def reconciliation(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the deviation of each group's rate, in a strip for each asset and ledger."""
     compared = frame.drop_nulls("deviation").sort(pl.col("deviation").abs(), descending=True)
     for row in compared.filter(~pl.col("within_tolerance")).head(_MAX_NAMED).to_dicts():
@@ -341,7 +230,7 @@ def _far(deviation: float) -> str:
 _MAX_MONTHS = 36
 
 
-def cohort(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def cohort(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the share of each month's groups that still claim, by months since the first."""
     if frame["asset"].n_unique() > 1:
         notes.append("A group that claims several assets counts once for each.")
@@ -364,9 +253,10 @@ def cohort(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
 
 
 _MAX_POINTS = 2_000
+_MEASURES = {"claims": "claims of all statuses", "amount": "confirmed amount"}
 
 
-def anomalies(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def anomalies(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the days outside the band by their distance from the median.
 
     If there are many, draws those with the largest scores, and up to a quarter without a score;
@@ -389,8 +279,8 @@ def anomalies(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
     furthest = max(scored["score"].abs(), default=0) or edge or 1
     side = pl.when(pl.col("value") < pl.col("median")).then(-furthest).otherwise(furthest)
     placed = shown.with_columns(pl.col("score").fill_null(side), known=has_score)
-    days, x = marks.with_times(placed, pl.col("day"), "1d", f"day ({_zone(report)})")
-    title = f"{report.given['measure']}: distance from the median"
+    days, x = marks.with_times(placed, pl.col("day"), "1d", f"day ({report.zone})")
+    title = f"{_MEASURES[report.given['measure']]}: distance from the median"
     scaled = marks.quantity([*days["score"], -edge, edge], title)
     y = alt.Y("score:Q", **scaled)
     shapes = alt.Scale(domain=[True, False], range=["circle", "cross"])
@@ -410,7 +300,7 @@ _COUNT = (
 )
 
 
-def orchestration_flow(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def orchestration_flow(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the number of orchestrations, and of failed ones, for each pair of assets."""
     failed = frame.filter(pl.col("status").is_in(["FAILED", "REJECTED"]))
     total, bad = (int(each["orchestrations"].sum()) for each in (frame, failed))
@@ -428,7 +318,7 @@ def orchestration_flow(frame: pl.DataFrame, report: Report, notes: list[str]) ->
     return marks.heat(cells, x, y, scale, "orchestrations", marks.LABEL, _COUNT)
 
 
-def history(frame: pl.DataFrame, report: Report, notes: list[str]) -> Picture:
+def history(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the times of events, in a strip for each kind of event."""
     named = with_series(frame.drop_nulls("at"), ["record", "event"], most=MAX_BARS)
     events, when = marks.with_times(named, pl.col("at"), "1d", "time (UTC)")

@@ -20,7 +20,9 @@
 WITH addresses_of AS (
   SELECT a.id, a.address, a.payout_group_id, a.created_at
   FROM main.reward_addresses AS a
-  WHERE a.id = $id OR folded(a.address) = folded($id) OR a.payout_group_id::VARCHAR = $id
+  WHERE a.id = $id
+    OR folded_address(a.address) = folded_address($id)
+    OR a.payout_group_id::VARCHAR = $id
 ), claims_of AS (
   -- not the relation claims, which the bounds limit
   SELECT c.*
@@ -44,8 +46,8 @@ WITH addresses_of AS (
       OR EXISTS (
         SELECT 1
         FROM claim_addresses AS p
-        LEFT JOIN addresses_of AS a ON a.id = $id AND folded(a.address) = p.address
-        WHERE p.claim_id = c.id AND (p.address = folded($id) OR a.id = $id)
+        LEFT JOIN addresses_of AS a ON a.id = $id AND folded_address(a.address) = p.address
+        WHERE p.claim_id = c.id AND (p.address = folded_address($id) OR a.id = $id)
       )
     )
 ), made_good AS (
@@ -85,7 +87,7 @@ WITH addresses_of AS (
   UNION ALL
   SELECT created_at, 'control', id, 'created', NULL, NULL, created_by, why FROM controls_of
   UNION ALL
-  SELECT deleted_at, 'control', id, 'lifted', NULL, NULL, deleted_by, coalesce(deletion_reason, why)
+  SELECT deleted_at, 'control', id, 'deleted', NULL, NULL, deleted_by, coalesce(deletion_reason, why)
   FROM controls_of WHERE deleted_at IS NOT NULL
   UNION ALL
   SELECT created_at, 'orchestration', id, 'created', source_asset, source_amount, NULL, route

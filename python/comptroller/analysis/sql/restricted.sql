@@ -12,7 +12,7 @@
 -- type (text): what it may not do
 -- set_by (text): who restricted it
 -- created_at (time): restricted since
--- lifted_at (time): when the control was deleted; null if it is still active
+-- deleted_at (time): when the control was deleted; null if it was still active
 -- reason_code (text): the coded reason
 -- reason (text): the reason in prose
 -- created_by (text): the client that created the control, or operator
@@ -31,7 +31,7 @@ SELECT
   c.type,
   c.set_by,
   c.created_at,
-  c.deleted_at AS lifted_at,
+  c.deleted_at,
   c.reason_code,
   c.reason,
   c.created_by,

@@ -1,4 +1,4 @@
--- Controls created, deleted and active
+-- Controls created and deleted
 -- How many controls were created, deleted and active, and how long do they last?
 -- Without rows: no control was created, or none that the filters select.
 --
@@ -10,41 +10,41 @@
 -- has neither status nor chain, asset, jurisdiction or payout group, so these filters select none.
 --
 -- created (count): the number of controls created in the period
--- lifted (count): the number of controls deleted in the period
+-- deleted (count): the number of controls deleted in the period
 -- active (count): the number of controls active at its end
 -- median_days (days): the median duration of controls created in it; null while it is not reached
 WITH newest AS (
-  SELECT max(greatest(created_at, lifted_at)) AS newest FROM control_events
+  SELECT max(greatest(created_at, ended_at)) AS newest FROM control_events
 ), timed AS (
   SELECT
     keys,
-    lifted_at IS NOT NULL AS ended,
-    date_diff('microsecond', created_at, coalesce(lifted_at, newest)) AS took
+    ended_at IS NOT NULL AS ended,
+    date_diff('microsecond', created_at, coalesce(ended_at, newest)) AS took
   FROM control_events CROSS JOIN newest
   WHERE event = 'created'
 ), changes AS (
   SELECT
     keys,
     count(*) FILTER (WHERE event = 'created') AS created,
-    count(*) FILTER (WHERE event = 'lifted') AS lifted,
+    count(*) FILTER (WHERE event = 'deleted') AS deleted,
     NULL::BIGINT AS median
   FROM control_events
   GROUP BY keys
   UNION ALL
-  SELECT keys, 0 AS created, 0 AS lifted, p50 AS median FROM survival
+  SELECT keys, 0 AS created, 0 AS deleted, p50 AS median FROM survival
   UNION ALL
   -- every period has a row for every kind of control; a SELECT needs a column besides its keys
-  SELECT keys, 0 AS created, 0 AS lifted, NULL AS median
+  SELECT keys, 0 AS created, 0 AS deleted, NULL AS median
   FROM (SELECT DISTINCT kinds FROM control_events) AS every_kind
   CROSS JOIN (SELECT DISTINCT periods, TRUE AS is_period FROM control_events) AS every_period
 ), summed AS (
-  SELECT keys, sum(created) AS created, sum(lifted) AS lifted, max(median) AS median
+  SELECT keys, sum(created) AS created, sum(deleted) AS deleted, max(median) AS median
   FROM changes
   GROUP BY keys
 ), standing AS (
-  SELECT *, sum(created - lifted) OVER (PARTITION BY kinds ORDER BY periods) AS active FROM summed
+  SELECT *, sum(created - deleted) OVER (PARTITION BY kinds ORDER BY periods) AS active FROM summed
 )
-SELECT keys, created, lifted, active, median / 86400e6 AS median_days
+SELECT keys, created, deleted, active, median / 86400e6 AS median_days
 FROM standing
-WHERE created > 0 OR lifted > 0 OR active > 0
+WHERE created > 0 OR deleted > 0 OR active > 0
 ORDER BY keys

@@ -2,11 +2,11 @@
 -- Which transactions are named by more than one claim?
 -- Without rows: no two claims name the same transaction.
 --
--- Claims of one chain with the same tx_hash. One transaction may pay several groups; if it does
--- not, the claim was recorded twice and its amount counts twice. Filters select claims before they
--- are compared.
+-- Claims of one chain with the same tx_hash. The spellings of an EVM hash are one hash; the case of
+-- any other hash is significant. One transaction may pay several groups; if it does not, the claim
+-- was recorded twice and its amount counts twice. Filters select claims before they are compared.
 --
--- tx_hash (text): the hash of the transaction
+-- tx_hash (text): the hash of the transaction; an EVM hash in lower case
 -- chain (text): the chain
 -- asset (text): the asset of these claims
 -- claims (count): the number of claims that name the transaction
@@ -14,23 +14,27 @@
 -- confirmed_amount (amount): the exact sum of the amounts of those that are CONFIRMED
 -- first_at (time): when the first of them was created
 -- last_at (time): when the last of them was created
-WITH named AS (
-  SELECT chain, tx_hash
+WITH hashed AS (
+  SELECT *, folded_hash(tx_hash) AS hash
   FROM claims
   WHERE tx_hash IS NOT NULL
-  GROUP BY chain, tx_hash
+),
+named AS (
+  SELECT chain, hash
+  FROM hashed
+  GROUP BY chain, hash
   HAVING count(*) > 1
 )
 SELECT
-  claims.tx_hash,
-  claims.chain,
-  claims.asset,
+  hashed.hash AS tx_hash,
+  hashed.chain,
+  hashed.asset,
   count(*) AS claims,
-  count(DISTINCT claims."group") AS groups,
-  total(CASE WHEN claims.status = 'CONFIRMED' THEN claims.amount ELSE 0 END) AS confirmed_amount,
-  min(claims.created_at) AS first_at,
-  max(claims.created_at) AS last_at
-FROM claims
-JOIN named ON named.tx_hash = claims.tx_hash AND named.chain IS NOT DISTINCT FROM claims.chain
-GROUP BY claims.tx_hash, claims.chain, claims.asset
+  count(DISTINCT hashed."group") AS groups,
+  total(CASE WHEN hashed.status = 'CONFIRMED' THEN hashed.amount ELSE 0 END) AS confirmed_amount,
+  min(hashed.created_at) AS first_at,
+  max(hashed.created_at) AS last_at
+FROM hashed
+JOIN named ON named.hash = hashed.hash AND named.chain IS NOT DISTINCT FROM hashed.chain
+GROUP BY hashed.hash, hashed.chain, hashed.asset
 ORDER BY claims DESC, tx_hash, chain, asset

@@ -4,13 +4,13 @@ WITH chosen_controls AS (
   SELECT
     c.*,
     c.customer_id AS customer,
-    CASE WHEN c.deleted_at IS NOT NULL THEN greatest(c.created_at, c.deleted_at) END AS lifted_at
+    CASE WHEN c.deleted_at IS NOT NULL THEN greatest(c.created_at, c.deleted_at) END AS ended_at
   FROM controls AS c
   WHERE ($since IS NULL OR c.created_at >= $since) AND ($until IS NULL OR c.created_at < $until)
 ), unkeyed_events AS (
   SELECT *, 'created' AS event, created_at AS at FROM chosen_controls
   UNION ALL
-  SELECT *, 'lifted' AS event, lifted_at AS at FROM chosen_controls WHERE lifted_at IS NOT NULL
+  SELECT *, 'deleted' AS event, ended_at AS at FROM chosen_controls WHERE ended_at IS NOT NULL
 )
 SELECT
   *,
