@@ -13,7 +13,7 @@ from examples import KINDS, LINES, accounted, line
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-for needed in ("polars", "duckdb", "xlsxwriter", "fastexcel"):
+for needed in ("polars", "duckdb", "xlsxwriter", "python_calamine"):
     pytest.importorskip(needed)
 
 SUFFIXES = (".csv", ".parquet", ".xlsx")
@@ -126,7 +126,7 @@ def test_an_unknown_suffix_is_refused(operator: Service, tmp_path: Path, name: s
 
 
 def test_amounts_of_an_excel_file_are_text(operator: Service, tmp_path: Path) -> None:
-    fastexcel = pytest.importorskip("fastexcel")
+    fastexcel = pytest.importorskip("python_calamine")
     operator.load("claims", [line("claims")])
     assert operator.export("claims", tmp_path / "claims.xlsx") == 1
     sheet = fastexcel.read_excel(tmp_path / "claims.xlsx").load_sheet(0).to_polars()

@@ -14,7 +14,7 @@ from comptroller import InvalidRequest, Service
 from examples import GROUP, accounted
 
 pytest.importorskip("polars")
-pytest.importorskip("fastexcel")
+pytest.importorskip("python_calamine")
 xlsxwriter = pytest.importorskip("xlsxwriter")
 
 MADE_BY_OTHERS = Path(__file__).parent / "made_by_others"

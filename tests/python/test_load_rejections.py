@@ -16,7 +16,7 @@ from examples import accounted, short_line
 from test_load_tables import FORMATS
 
 pl = pytest.importorskip("polars")
-for needed in ("fastexcel", "xlsxwriter"):
+for needed in ("python_calamine", "xlsxwriter"):
     pytest.importorskip(needed)
 
 FAULTS = {"c-1": {"amount": "1e3"}, "c-3": {"onchain_status": "DONE"}, "c-4": {"amount": "-2"}}

@@ -22,7 +22,7 @@ from examples import KINDS, accounted, line, short_line
 
 pl = pytest.importorskip("polars")
 xlsxwriter = pytest.importorskip("xlsxwriter")
-pytest.importorskip("fastexcel")
+pytest.importorskip("python_calamine")
 
 
 def claims(count: int = 3, **changes: object) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from comptroller.display.html import SHOWN_ROWS, html
 from comptroller.errors import InvalidRequest, invalid, shorten, unavailable
 
 if TYPE_CHECKING:
-    from comptroller.bulk.loading import LoadSource
+    from comptroller.bulk.sources import LoadSource
     from comptroller.service import Service
 
 #: What a row can be, in the order of results.

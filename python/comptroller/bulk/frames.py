@@ -13,15 +13,21 @@ import msgspec
 
 from comptroller import arguments
 from comptroller.bulk import tables
+from comptroller.bulk.cell_texts import text_of
 from comptroller.bulk.compression import content, spooled
+from comptroller.bulk.csv_files import CsvFile
+from comptroller.bulk.documents import records
 from comptroller.bulk.files import refuse_open_store
+from comptroller.bulk.formats import format_of, separator_of
 from comptroller.bulk.mapping import plain
+from comptroller.bulk.pipes import NamedFile
+from comptroller.bulk.sheets import read_sheet
 from comptroller.errors import Error, invalid, require
 
 if TYPE_CHECKING:
     import polars
 
-    from comptroller.bulk.loading import LoadSource
+    from comptroller.bulk.sources import LoadSource
 
 
 def frame_of(
@@ -76,22 +82,21 @@ def _of_file(
     library = require("polars", f"reading {name}", "analysis")
     with ExitStack() as closing:
         found = content(file, name, closing)
-        format = tables.format_of(found.head, found.name)
+        format = format_of(found.head, found.name)
         if format == "json":
-            return _of_rows(tables.json_rows(found.file)), 0
+            return _of_rows(records(NamedFile(found.file, found.name))), 0
         path = name if file is found.file and Path(name).is_file() else None
         path = path or spooled(found.file, closing).name
         if format == "xlsx":
-            return tables.sheet_frame(path, found.name, sheet), 1
+            read = read_sheet(path, found.name, sheet)
+            columns = [_column(library, each.name, each.to_list()) for each in read.frame]
+            return library.DataFrame(columns), read.rows_before
         with tables.refusing(library, found.name):
             if format == "parquet":
                 frames = list(tables.parquet_frames(path, found.name))
             else:
-                frames = list(
-                    tables.csv_frames(
-                        path, found.name, separator or tables.separator_of(found.head)
-                    )
-                )
+                file_of_rows = CsvFile(path, found.name, separator or separator_of(found.head))
+                frames = list(file_of_rows.frames(_refuse))
             whole = library.concat(frames) if frames else library.DataFrame()
     return whole, 0 if format == "parquet" else 1
 
@@ -131,6 +136,8 @@ def _column(library: Any, name: str, values: list[object]) -> polars.Series:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, (list, Mapping)):
-        return msgspec.json.encode(value).decode()
-    return format(value, "f") if type(value).__name__ == "Decimal" else str(value)
+    return value if isinstance(value, str) else text_of(value)
+
+
+def _refuse(_row: int, why: str) -> None:
+    raise invalid("source", why)

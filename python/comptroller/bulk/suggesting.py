@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from difflib import SequenceMatcher
 from itertools import islice
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from comptroller.bulk import tables
 from comptroller.bulk.compression import content, spooled
+from comptroller.bulk.csv_files import CsvFile
+from comptroller.bulk.documents import records
+from comptroller.bulk.formats import format_of, separator_of
 from comptroller.bulk.mapping import GROUPED, TIME
+from comptroller.bulk.pipes import NamedFile
+from comptroller.bulk.sheets import read_sheet
 from comptroller.description import derived, described, members
 from comptroller.errors import invalid
 
@@ -33,17 +39,18 @@ def suggest(kind: str, file: str) -> str:
         except OSError as error:
             raise invalid("file", f"{file} cannot be read: {error.strerror}") from error
         found = content(opened, file, closing)
-        format = tables.format_of(found.head, found.name)
-        separator = tables.separator_of(found.head) if format == "csv" else ","
+        format = format_of(found.head, found.name)
+        separator = separator_of(found.head) if format == "csv" else ","
         path = spooled(found.file, closing).name
         if format == "json":
-            rows = tables.json_rows(Path(path).open("rb"))  # noqa: SIM115
+            opened = closing.enter_context(Path(path).open("rb"))
+            rows: Iterator[Any] = records(NamedFile(opened, file))
         elif format == "parquet":
             rows = tables.rows_of(tables.parquet_frames(path, file))
         elif format == "xlsx":
-            rows = tables.rows_of((tables.sheet_frame(path, file, None),))
+            rows = tables.rows_of((read_sheet(path, file, None).frame,))
         else:
-            rows = tables.rows_of(tables.csv_frames(path, file, separator))
+            rows = tables.rows_of(CsvFile(path, file, separator).frames())
         columns = _columns(row for row in islice(rows, _READ_ROWS) if isinstance(row, Mapping))
     return _mapping(kind, columns, separator)
 

@@ -111,7 +111,7 @@ TEST_CASE("null is accepted only for members that can be null") {
 
 TEST_CASE("a lenient reader takes null as not set, at every depth") {
   ReadOptions options;
-  options.is_null_unset = true;
+  options.is_load = true;
   const auto read_it =
       read<Orchestration>("{" + orchestration +
                               R"(,"source_amount":null,"source":{"crypto":null},"updated_at":null,)"
