@@ -129,8 +129,11 @@ class RecordReader {
 
   template <Parsed T>
   std::optional<T> parse_text(std::string_view text) const {
-    if constexpr (std::same_as<T, Timestamp>) {
-      if (options_.is_load) return Timestamp::parse_loaded(text);
+    if constexpr (std::derived_from<T, Timestamp>) {
+      if (options_.is_load) {
+        const std::optional<Timestamp> time = Timestamp::parse_loaded(text);
+        return time ? std::optional(T{*time}) : std::nullopt;
+      }
     }
     return Scalar<T>::parse(text);
   }

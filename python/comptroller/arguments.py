@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from math import isfinite, isnan, nan
 from typing import TypeAlias
 from uuid import UUID
@@ -34,6 +34,8 @@ _MAX_DEPTH = 32
 # Larger than that of any valid amount, so that the core reports an amount that is too long; small
 # enough to format any number cheaply.
 _MAX_EXPONENT = 100
+_FRACTION_DIGITS = 18
+_EXACT = Context(prec=1000)
 
 # Replaces a number that is not finite, so that the load rejects its line. The text "nan" would be
 # valid in a member such as a name.
@@ -239,6 +241,8 @@ def _decimal(name: str, value: Decimal) -> str:
     if abs(value.adjusted()) > _MAX_EXPONENT:
         given = shorten(str(value))
         raise invalid(name, f"{given} has too many digits; at most 20 and 18 fraction digits")
+    if int(value.as_tuple().exponent) < -_FRACTION_DIGITS:  # a column of decimals may add zeros
+        value = value.normalize(_EXACT)
     return format(value, "f")
 
 

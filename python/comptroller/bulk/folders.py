@@ -10,6 +10,8 @@ from comptroller.bulk.pipes import naming
 from comptroller.errors import invalid
 from comptroller.values import KINDS
 
+_SUFFIXES = ", ".join(FORMATS)
+
 
 def files_of_kinds(folder: str) -> dict[str, Path]:
     """Returns the files of a folder by the kind in their name, in the order of loading.
@@ -20,10 +22,16 @@ def files_of_kinds(folder: str) -> dict[str, Path]:
         files = sorted(each for each in Path(folder).iterdir() if each.is_file())
     found: dict[str, Path] = {}
     for file in files:
-        plain = Path(file.stem) if file.suffix.lower() in COMPRESSED else Path(file.name)
-        if plain.suffix.lower() not in FORMATS:
+        plain = Path(file.name)
+        while plain.suffix.lower() in COMPRESSED:
+            plain = Path(plain.stem)
+        kind = plain.stem.lower().replace("_", "-")
+        suffix = plain.suffix.lower()
+        is_packed_kind = plain.name != file.name and not suffix and kind in KINDS
+        if suffix not in FORMATS and not is_packed_kind:
+            if suffix and kind in KINDS:
+                raise invalid("folder", f"{file} has an unknown suffix; {_SUFFIXES} are known")
             continue
-        kind = plain.stem.replace("_", "-")
         if kind not in KINDS:
             allowed = ", ".join(KINDS)
             raise invalid("folder", f"{file} is not named after a kind; kinds are {allowed}")

@@ -132,7 +132,7 @@ class Opened(NamedTuple):
 
         is_escaped = self.mapping is not None and self.mapping.unescapes
         rows = Rows(self.frames, self.kept, options.separator or self.separator, is_escaped)
-        rejects.write(advised, rows, result.rejections)
+        rejects.write(advised, rows, result.rejections, result.rejected)
 
     def _explainer(self) -> Explain:
         """Returns a function: of a rejection, with its line in the file, and its row if known."""

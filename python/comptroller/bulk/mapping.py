@@ -194,12 +194,11 @@ class RowMapping:
         name: Any
         for name, value in row.items():
             value = value if self._is_json else plain(value)
-            if value is None:
-                continue
             member = self._mapping.rename.get(name, name)
             type = self.types.get(member)
-            if type is None:
+            if type is None and (self._is_json or value is not None):
                 others[member] = value if self._is_json else 0
+            if type is None or value is None:
                 continue
             if member in record:
                 raise invalid(member, f"another column also sets it, beside {name!r}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -89,14 +90,24 @@ class Rejects:
         """Removes the collected rejections."""
         self._file.close()
 
-    def write(self, explain: Explain, rows: Rows, listed: list[Rejection]) -> None:
-        """Writes the file; `listed` are the rejections of the result, for those of a server."""
+    def write(self, explain: Explain, rows: Rows, listed: list[Rejection], rejected: int) -> None:
+        """Writes the file.
+
+        A server reports only the rejections that its result lists, so these are `listed` of all
+        `rejected`. Warns if it does not list all.
+        """
         with whole_file(self._path) as part, part.open("w", encoding="utf-8", newline="") as out:
             writer = csv.writer(out, delimiter=rows.separator)
             if rows.frames is not None:
                 self._write_table(writer, explain, rows, listed)
             else:
                 self._write_rows(writer, lambda: self._rows(explain, rows.kept, listed))
+        if self.is_empty and rejected > len(listed):
+            warnings.warn(
+                f"{self._path} has {len(listed):,} of {rejected:,} rejected rows, because a remote "
+                "service lists no more; correct and load them, then load the source again",
+                stacklevel=4,
+            )
 
     def _taken(self, listed: list[Rejection]) -> Iterator[tuple[Rejection, str]]:
         if self.is_empty:

@@ -122,18 +122,16 @@ def opened(
 def _from_frame(source: Rows, work: _Work) -> Opened:
     if hasattr(source, "itertuples") and work.mapping.changes_rows():  # pandas
         return _from_rows(tables.pandas_rows(source), work, is_mapped=True)
-    if not work.mapping.changes_rows():
+    if not work.mapping.changes_rows() and not _has_python_values(source):
         try:
             reader = PieceReader(pieces_of(source.__arrow_c_stream__(), work.kind))
             return Opened(reader, None, work.progress, frames=_again(source))
         except (Error, ImportError):
-            if not _has_python_values(source):
-                raise
+            raise
         except Exception as error:  # each library raises its own classes
             if hasattr(source, "itertuples"):  # pandas, with a column of several types
                 return _from_rows(tables.pandas_rows(source), work, is_mapped=True)
-            if not _has_python_values(source):
-                raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
+            raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
     library = require("polars", "a mapping of a data frame", "analysis")
     with tables.refusing(library, "the data frame"):
         frame = library.DataFrame(source)
@@ -143,7 +141,8 @@ def _from_frame(source: Rows, work: _Work) -> Opened:
 
 def _has_python_values(source: object) -> bool:
     """Whether a frame of polars has columns that Arrow cannot represent."""
-    dtypes = map(str, getattr(source, "dtypes", ()))
+    is_of_polars = type(source).__module__.partition(".")[0] == "polars"
+    dtypes = map(str, getattr(source, "dtypes", ()) if is_of_polars else ())
     return not {"Object", "Int128", "UInt128"}.isdisjoint(dtypes)
 
 
