@@ -222,7 +222,7 @@ def test_a_sheet_may_have_numbers_among_texts(
     content = with_amounts(*amounts)
     result = operator.load("claims", io.BytesIO(content), floats="shortest", **options)
     assert result.rejections == []
-    found = {claim.id: str(claim.amount) for claim in operator.claims.iter()}
+    found = {claim.id: format(claim.amount, "f") for claim in operator.claims.iter()}
     assert [found[str(n)] for n in range(1, len(expected) + 1)] == expected
 
 

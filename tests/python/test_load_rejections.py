@@ -202,7 +202,10 @@ def test_a_column_name_is_no_formula(operator: comptroller.Service, tmp_path: Pa
     assert rejects.read_text().startswith("id,'=cmd|calc!A0,")
 
 
-SWISS = "Nummer;Gruppe;Betrag;Erstellt;Notiz\nR-1;G;acht;31.01.2026 13:00;=x\nR-2;G;-1.234,50;1.2.2026;\n"
+SWISS = """Nummer;Gruppe;Betrag;Erstellt;Notiz
+R-1;G;acht;31.01.2026 13:00;=x
+R-2;G;-1.234,50;1.2.2026;
+"""
 HOW: dict[str, Any] = {
     "rename": {"Nummer": "id", "Gruppe": "payout_group_id", "Betrag": "amount"}
     | {"Erstellt": "created_at", "Notiz": "error_message"},

@@ -64,7 +64,7 @@ def test_each_cell_has_its_own_type(
         (6, "amount"),
     ]
     assert "give tz" in result.rejections[1].message
-    assert {each.id: str(each.amount) for each in operator.claims.iter()} == {
+    assert {each.id: format(each.amount, "f") for each in operator.claims.iter()} == {
         "a": "1.5",
         "1001": "2.50",
         "1004.5": "0.0000001",

@@ -78,8 +78,9 @@ def _refuse_others(head: bytes, name: str) -> None:
 
 def _with_zeros(head: bytes) -> str:
     """Returns what text with NUL characters is."""
-    even, odd = (head[start:_TEXT_BYTES:2].count(0) for start in (0, 1))
-    encoding = "UTF-16LE" if odd > 4 * even else "UTF-16BE" if even > 4 * odd else None
+    halves = [head[start:_TEXT_BYTES:2] for start in (0, 1)]
+    even, odd = (half.count(0) > len(half) / 4 for half in halves)
+    encoding = None if even == odd else "UTF-16BE" if even else "UTF-16LE"
     if encoding is None:
         return "binary, of no format that a load reads; give NDJSON, JSON, CSV, Parquet or .xlsx"
     advice = f"convert it to UTF-8, for example with iconv -f {encoding} -t UTF-8"

@@ -39,6 +39,7 @@ RFC_3339 = re.compile(
 )
 _MOST_SEEN = 100  # names of columns
 _DIGITS_OF_A_FLOAT = 15
+_NULL = msgspec.Raw(b"null")
 _ANY_DIGITS = Context(prec=1000)
 #: The types of members whose values are any text.
 TEXT_TYPES = frozenset({"id", "uuid", "string", "word"})
@@ -155,14 +156,14 @@ class RowMapping:
         self.unescapes = unescapes
         self.columns = {member: name for name, member in mapping.rename.items()}
         self.floats = 0  # that became decimals
-        self._is_json = False  # constants are values of Python
+        self.is_json = False  # constants are values of Python
         self._unseen = set(mapping.rename)
         self._seen: dict[str, None] = {}
         self.constants = {
             name: self._converted(name, self.types[name], value)
             for name, value in mapping.constants.items()
         }
-        self._is_json = is_json
+        self.is_json = is_json
 
     def require_columns(self, columns: Iterable[str]) -> None:
         """Raises InvalidRequest if a renamed column is not among the columns, unless none are."""
@@ -193,18 +194,18 @@ class RowMapping:
         others: dict[str, object] = {}
         name: Any
         for name, value in row.items():
-            value = value if self._is_json else plain(value)
+            value = value if self.is_json else plain(value)
             member = self._mapping.rename.get(name, name)
             type = self.types.get(member)
-            if type is None and (self._is_json or value is not None):
-                others[member] = value if self._is_json else 0
+            if type is None and (self.is_json or value is not None):
+                others[member] = (_NULL if value is None else value) if self.is_json else 0
             if type is None or value is None:
                 continue
             if member in record:
                 raise invalid(member, f"another column also sets it, beside {name!r}")
             record[member] = self._converted(member, type, value)
         # A line that begins with another member, such as `items`, could be taken for a list answer.
-        return self.constants | record | others if record or others or self._is_json else record
+        return self.constants | record | others if record or others or self.is_json else record
 
     def constant(self, member: str) -> object:
         """Returns the constant of a member as JSON."""
@@ -216,7 +217,7 @@ class RowMapping:
         return None if value is None else self._converted(member, self.types[member], value)
 
     def _converted(self, name: str, type: str, value: object) -> object:
-        if self._is_json and not isinstance(value, str):
+        if self.is_json and not isinstance(value, str):
             if isinstance(value, msgspec.Raw) and type == "amount":
                 return self._of_number(name, bytes(value).decode())
             return value
@@ -240,11 +241,11 @@ class RowMapping:
         if type == "amount" and self._mapping.decimal == ",":
             return _with_point(name, text)
         if type == "timestamp":
-            is_same = self._is_json and self._zone is None and self._mapping.dayfirst is None
+            is_same = self.is_json and self._zone is None and self._mapping.dayfirst is None
             return text if is_same else self._of_time(name, text)
         if type == "uuid" and self._mapping.ids == "uuid5":
             return as_uuid(text)
-        if self._is_json:
+        if self.is_json:
             return text
         if type == "boolean":
             return {"true": True, "false": False}.get(text.lower(), text)

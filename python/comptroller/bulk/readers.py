@@ -116,7 +116,7 @@ class RowReader(PieceReader):
             except InvalidRequest:  # columns that are not members, scalars of numpy, missing values
                 return arguments.line(self._mapping(row))
         record = self._mapping(row)
-        return arguments.line(record) if record else _BLANK
+        return arguments.line(record) if record or self._mapping.is_json else _BLANK
 
 
 class DocumentReader(PieceReader):
