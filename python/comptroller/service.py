@@ -146,8 +146,7 @@ class Service(Resources):
             rejects: a CSV file to write, which has every rejected row as it is in the source, and
                 why (``rejected_line``, ``rejected_id``, ``rejected_member``, ``rejected_value``,
                 ``rejected_code`` and ``rejected_message``). Correct the rows, and load the file
-                with the same options. From a remote service it has the first 1,000, and the rows
-                of tables and frames only.
+                with the same options. From a remote service it has the first 1,000.
             columns: how columns become members: ``rename``, ``constants``, ``decimal``,
                 ``separator``, ``sheet``, ``tz``, ``dayfirst``, ``ids`` and ``floats``, see
                 :class:`comptroller.bulk.mapping.ColumnMapping`.
