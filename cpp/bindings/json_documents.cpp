@@ -1,8 +1,6 @@
-#include "load/documents.hpp"
-
 #include <pybind11/stl.h>
 
-#include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -11,8 +9,9 @@
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/python_input.hpp"
-#include "files/csv.hpp"
-#include "json/document.hpp"
+#include "load/csv.hpp"
+#include "load/documents.hpp"
+#include "load/validator.hpp"
 #include "model/error.hpp"
 
 namespace py = pybind11;
@@ -50,30 +49,13 @@ class Documents {
   std::optional<Refusal> refusal_of(const load::Document& document) {
     if (document.refusal) return shown(*document.refusal);
     if (document.is_blank) return std::nullopt;
-    try {
-      refuse_duplicates(parser_.parse(document.text, true));
-    } catch (const Error& error) {
-      if (problem(error.code()).status >= 500) throw;
-      return shown(error);
-    }
-    return std::nullopt;
-  }
-
-  static void refuse_duplicates(const simdjson::dom::object& object) {
-    std::vector<std::string_view> keys;
-    for (const auto& [key, value] : object) {
-      json::refuse_duplicates(value);
-      keys.push_back(key);
-    }
-    std::ranges::sort(keys);
-    if (const auto repeated = std::ranges::adjacent_find(keys); repeated != keys.end()) {
-      throw Error::invalid(*repeated, "appears more than once");
-    }
+    const std::unique_ptr<const Error> refusal = validator_.check(document.text);
+    return refusal ? std::optional(shown(*refusal)) : std::nullopt;
   }
 
   PythonInput input_;
   load::Documents documents_;
-  json::Parser parser_;
+  load::Validator validator_;
 };
 
 }  // namespace
