@@ -18,6 +18,8 @@ void bind_store(pybind11::module_& module);
 void bind_responder(pybind11::module_& module);
 // The classes TextRows and TextPiece: an Arrow stream as text.
 void bind_text(pybind11::module_& module);
+// The class Documents: the records of a JSON file; and the rule for formulas in cells.
+void bind_documents(pybind11::module_& module);
 // The end of a server's process after a signal, or with its supervisor.
 void bind_ending(pybind11::module_& module);
 // The class Sample: generated records as a file.

@@ -29,6 +29,7 @@ PYBIND11_MODULE(_core_of_main, module, py::multiple_interpreters::not_supported(
   bindings::bind_responder(module);
   bindings::bind_sample(module);
   bindings::bind_text(module);
+  bindings::bind_documents(module);
   bindings::bind_ending(module);
   module.def(
       "microseconds",

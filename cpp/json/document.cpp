@@ -118,6 +118,15 @@ dom::object Parser::parse(std::string_view document, bool is_padded) {
   if (parser_.parse(document.data(), document.size(), !is_padded).get(root) != simdjson::SUCCESS) {
     root = parse_any_numbers(document);
   }
+  return checked(root, document);
+}
+
+dom::object Parser::parse_keeping_numbers(std::string_view document) {
+  numbers_.clear();
+  return checked(parse_any_numbers(document), document);
+}
+
+dom::object Parser::checked(const dom::element& root, std::string_view document) {
   // The parser validated the UTF-8 of the document, so only escapes can produce surrogates.
   if (may_be_deep(document) || document.find('\\') != std::string_view::npos) check(root);
   dom::object object;

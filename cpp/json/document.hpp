@@ -20,17 +20,21 @@ class Parser {
   // Validates a document and returns its object, which the next call invalidates. Throws the errors
   // of Reader for text that is not a JSON object. `is_padded`: see ReadOptions.
   simdjson::dom::object parse(std::string_view document, bool is_padded);
+  // Does the same, and keeps the texts of numbers, which `text_of` then returns unchanged. Slower.
+  simdjson::dom::object parse_keeping_numbers(std::string_view document);
 
   // Returns the text of a number, or of another value, of the parsed document as JSON.
   std::string text_of(const simdjson::dom::element& value) const;
 
  private:
+  static simdjson::dom::object checked(const simdjson::dom::element& root,
+                                       std::string_view document);
   simdjson::dom::element parse_any_numbers(std::string_view document);
 
   // Positions in place of numbers can make a document almost four times as long.
   simdjson::dom::parser parser_{4 * max_document_size};
-  // For a document with a number that no machine type holds: its numbers, in order. Each number
-  // of the parsed document is then the position of its text.
+  // If the document has a number that no machine type holds, or the texts of numbers are kept: its
+  // numbers, in order. Each number of the parsed document is then the position of its text.
   std::vector<std::string> numbers_;
 };
 

@@ -46,7 +46,7 @@ class RecordReader {
       }
       seen.set(position);
       expected = position + 1;
-      if (options_.is_null_unset && value.is_null()) {
+      if (options_.is_load && value.is_null()) {
         unset.set(position);
       } else {
         read_at(position, value, record);
@@ -116,11 +116,39 @@ class RecordReader {
   void read_value(std::string_view name, const simdjson::dom::element& value, T& into) {
     std::string_view text;
     if (value.get_string().get(text) != simdjson::SUCCESS) {
+      if (is_amount<T> && options_.is_load && value.is_number()) {
+        return read_number(name, parser_.text_of(value), into);
+      }
       refuse(name, "must be a string" + not_number(value) + ": " + Scalar<T>::expectation());
-    } else if (auto parsed = Scalar<T>::parse(text)) {
+    } else if (auto parsed = parse_text<T>(text)) {
       into = *std::move(parsed);
     } else {
       refuse(name, refused_text(Scalar<T>::expectation(), text));
+    }
+  }
+
+  template <Parsed T>
+  std::optional<T> parse_text(std::string_view text) const {
+    if constexpr (std::derived_from<T, Timestamp>) {
+      if (options_.is_load) {
+        const std::optional<Timestamp> time = Timestamp::parse_loaded(text);
+        return time ? std::optional(T{*time}) : std::nullopt;
+      }
+    }
+    return Scalar<T>::parse(text);
+  }
+
+  // Reads an amount that is a number, not a string.
+  template <Parsed T>
+  void read_number(std::string_view name, const std::string& number, T& into) {
+    const std::optional<std::string> exact = exact_number(number);
+    auto parsed = exact ? Scalar<T>::parse(*exact) : std::nullopt;
+    if (parsed) {
+      into = *std::move(parsed);
+    } else if (exact) {
+      refuse(name, refused_text(Scalar<T>::expectation(), number));
+    } else {
+      refuse(name, shorten(number) + " may be a rounded float, which is not exact; give a string");
     }
   }
 
@@ -148,7 +176,7 @@ class RecordReader {
       return;
     }
     for (const auto& [key, element] : object) {
-      if (options_.is_null_unset && element.is_null()) continue;
+      if (options_.is_load && element.is_null()) continue;
       std::string_view text;
       if (element.get_string().get(text) != simdjson::SUCCESS) {
         refuse(std::string(name) + "." + std::string(key),
@@ -220,12 +248,28 @@ class Reader {
       object = inner;
       prefix = std::string(options.envelope) + ".";
     }
+    if (options.is_load && has_number_as_amount<R>(object)) {
+      object = parser_.parse_keeping_numbers(document);
+    }
     std::vector<FieldError> refused;
     RecordReader(parser_, refused, options, std::move(prefix)).read(object, record);
     if (!refused.empty()) throw Error::fields(std::move(refused));
   }
 
  private:
+  // No nested record has amounts.
+  template <Record R>
+  static bool has_number_as_amount(const simdjson::dom::object& object) {
+    bool found = false;
+    for_each_field<R>([&]<class F>() {
+      if constexpr (is_amount<bare<typename F::Type>>) {
+        simdjson::dom::element value;
+        found |= object.at_key(F::name).get(value) == simdjson::SUCCESS && value.is_number();
+      }
+    });
+    return found;
+  }
+
   Parser parser_;
 };
 

@@ -26,9 +26,10 @@ void count_unknown(UnknownMembers& members, std::string_view path, std::uint64_t
 struct ReadOptions {
   // Counts unknown members; null: unknown members are errors.
   UnknownMembers* unknown = nullptr;
-  // Whether a member that is null is not set, as in the files of other programs; otherwise null is
-  // an error but for members that show it.
-  bool is_null_unset = false;
+  // Whether the document is a line to load, which another program may have written: a member that
+  // is null is not set, an amount may be a number (see exact_number), a time may be written as
+  // databases do (see Timestamp::parse_loaded).
+  bool is_load = false;
   // A member that may contain the record, as in {"address": {...}}.
   std::string_view envelope;
   // Fields that the caller already has, such as the id in a path. They are not required in the

@@ -164,7 +164,7 @@ class ParsedLines {
     batch.lines = std::move(done);
     json::ReadOptions options;
     options.unknown = &batch.unknown_members;
-    options.is_null_unset = true;
+    options.is_load = true;
     options.is_padded = true;
     batch.lines.reserve(documents.size());
     for (Document& document : documents) {

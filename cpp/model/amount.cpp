@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <system_error>
 
 namespace comptroller {
 
@@ -132,6 +134,29 @@ std::string_view format_scaled(Int128 value, std::size_t scale, DecimalBuffer& b
 std::string format_scaled(Int128 value) {
   DecimalBuffer buffer{};
   return std::string(format_scaled(value, amount_fraction_digits, buffer));
+}
+
+std::optional<std::string> exact_number(std::string_view number) {
+  constexpr std::size_t digits_of_any_double = 15;  // which a double keeps
+  if (number.find_first_of("eE") != std::string_view::npos) return std::nullopt;
+  const std::size_t dot = std::min(number.find('.'), number.size());
+  const std::size_t first = std::min(number.find_first_of("123456789"), number.size());
+  const std::size_t last = number.find_last_of("123456789");
+  const std::size_t significant =
+      first == number.size() ? 0 : last + 1 - first - (first < dot && dot < last ? 1 : 0);
+  if (significant > digits_of_any_double) {
+    // Only compared; the amount is never a double.
+    double nearest = 0;
+    std::from_chars(number.data(), number.data() + number.size(), nearest);
+    std::array<char, 400> printed{};
+    const auto fraction = static_cast<int>(number.size() - std::min(dot + 1, number.size()));
+    const auto end = std::to_chars(printed.data(), printed.data() + printed.size(), nearest,
+                                   std::chars_format::fixed, fraction);
+    if (end.ec == std::errc() && number == std::string_view(printed.data(), end.ptr)) {
+      return std::nullopt;
+    }
+  }
+  return std::string(number);
 }
 
 bool same_value(std::string_view a, std::string_view b) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -32,6 +33,11 @@ std::string_view format_scaled(Int128 value, std::size_t scale, DecimalBuffer& b
 // Formats `value` times 10^-18.
 std::string format_scaled(Int128 value);
 
+// Returns a number of JSON as the text of an amount; nullopt if it may be a rounded float: if it
+// has an exponent, or if it has more than 15 significant digits and is a double, printed with as
+// many.
+std::optional<std::string> exact_number(std::string_view number);
+
 // Whether two amounts are equal as numbers: 1.50 is 1.5. Both must be parsed amounts.
 bool same_value(std::string_view a, std::string_view b);
 
@@ -59,5 +65,8 @@ struct NonNegativeAmount : Amount {
   static std::optional<NonNegativeAmount> parse(std::string_view text);
   static std::string expectation();
 };
+
+template <class T>
+inline constexpr bool is_amount = std::derived_from<T, Amount>;
 
 }  // namespace comptroller

@@ -116,6 +116,29 @@ std::optional<Timestamp> Timestamp::parse(std::string_view text) {
   return timestamp;
 }
 
+std::optional<Timestamp> Timestamp::parse_loaded(std::string_view text) {
+  if (const std::optional<Timestamp> plain = parse(text)) return plain;
+  constexpr std::string_view spaces = " \t\r\n";
+  const std::size_t first = std::min(text.find_first_not_of(spaces), text.size());
+  text = text.substr(first, text.find_last_not_of(spaces) + 1 - first);
+  if (text.size() <= date_length) return parse(text);
+  std::string plain(text.substr(0, date_length));
+  plain += 'T';
+  std::size_t at = date_length + 1;
+  if (text[date_length] != 'T' && text[date_length] != 't' && text[date_length] != ' ') {
+    return std::nullopt;
+  }
+  const std::size_t zone = std::min(text.find_first_of("Zz+- ", at), text.size());
+  plain += text.substr(at, zone - at);
+  at = std::min(text.find_first_not_of(' ', zone), text.size());
+  plain += text.substr(at);
+  const std::size_t digits = text.size() - std::min(at + 1, text.size());
+  const bool is_offset = at < text.size() && (text[at] == '+' || text[at] == '-');
+  if (is_offset && digits == 2) plain += ":00";
+  if (is_offset && digits == 4) plain.insert(plain.size() - 2, 1, ':');
+  return parse(plain);
+}
+
 std::string Timestamp::expectation() {
   return "an RFC 3339 timestamp with an offset, such as 2026-01-31T23:59:59Z, or a date in UTC";
 }

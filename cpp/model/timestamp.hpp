@@ -22,6 +22,9 @@ struct Timestamp {
   // of either case; fraction digits beyond the sixth are cut. Second 60 exists only at 23:59 UTC
   // and becomes 59.999999 of that minute.
   static std::optional<Timestamp> parse(std::string_view text);
+  // Also a time as databases write it, in a file to load: with spaces for `T`, or none of the
+  // offset's colon and minutes, such as 2026-01-31 23:59:59+00.
+  static std::optional<Timestamp> parse_loaded(std::string_view text);
   static std::string expectation();
   Timestamp view() const { return *this; }
   friend auto operator<=>(const Timestamp&, const Timestamp&) = default;

@@ -71,6 +71,25 @@ class TextRows:
         separate the objects of a piece."""
 
 @final
+class Documents:
+    """The documents of NDJSON, JSON arrays, saved list answers and JSON objects, in order.
+
+    For one thread at a time. `source` needs no `abandon`.
+    """
+
+    def __init__(self, source: object) -> None: ...
+    def next(self) -> list[tuple[int, int, bytes, tuple[str, str, str] | None]]:
+        """Returns the next documents, none at the end.
+
+        Each has its line, its number among the items of an array or answer (0 in NDJSON), its text
+        (empty for a blank line), and, if it is not a JSON object without duplicate members, the
+        code, the member and the message of the error.
+        """
+
+def begins_formula(text: str) -> bool:
+    """Whether a cell of CSV gets an apostrophe in front, see `cpp/files/csv.hpp`."""
+
+@final
 class Sample:
     """Sample records as NDJSON bytes. May be used from many threads."""
 

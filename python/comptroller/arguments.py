@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from math import isfinite, isnan, nan
 from operator import index
 from typing import SupportsIndex, TypeAlias
@@ -35,6 +35,8 @@ _MAX_DEPTH = 32
 # Larger than that of any valid amount, so that the core reports an amount that is too long; small
 # enough to format any number cheaply.
 _MAX_EXPONENT = 100
+_FRACTION_DIGITS = 18
+_EXACT = Context(prec=1000)
 
 # Replaces a number that is not finite, so that the load rejects its line. The text "nan" would be
 # valid in a member such as a name.
@@ -140,7 +142,7 @@ def refuse_unknown(given: Iterable[str], known: Iterable[str]) -> None:
     names = list(known)
     for name in given:
         if name not in names:
-            raise invalid(name, f"unknown argument; {_nearest(name, names)}")
+            raise invalid(name, f"unknown argument; {nearest(name, names)}")
 
 
 def body(members: Mapping[str, object]) -> bytes:
@@ -177,7 +179,7 @@ def choice(name: str, value: str, allowed: Iterable[str]) -> str:
     if not isinstance(value, str):
         raise invalid(name, f"{_type_name(value)} is not allowed; give one of {', '.join(known)}")
     if value not in known:
-        raise invalid(name, f"{shorten(repr(value))} is not allowed; {_nearest(value, known)}")
+        raise invalid(name, f"{shorten(repr(value))} is not allowed; {nearest(value, known)}")
     return value
 
 
@@ -201,7 +203,8 @@ def kind(value: str, others: Iterable[str] = ()) -> str:
     return choice("kind", word, [*KINDS, *others])
 
 
-def _nearest(name: str, names: list[str]) -> str:
+def nearest(name: str, names: list[str]) -> str:
+    """Returns the known name that is similar to one that is not, or all names, for a message."""
     from difflib import get_close_matches
 
     close = get_close_matches(name, names, n=1)
@@ -244,6 +247,8 @@ def _decimal(name: str, value: Decimal) -> str:
     if abs(value.adjusted()) > _MAX_EXPONENT:
         given = shorten(str(value))
         raise invalid(name, f"{given} has too many digits; at most 20 and 18 fraction digits")
+    if int(value.as_tuple().exponent) < -_FRACTION_DIGITS:  # a column of decimals may add zeros
+        value = value.normalize(_EXACT)
     return format(value, "f")
 
 
@@ -280,8 +285,8 @@ def _members(
         place = f"{path}.{name}" if path else name
         if depth == 1 and name in AMOUNTS and exact:
             plain[name] = money(place, value)
-        elif depth == 1 and name in AMOUNTS and type(value) is int:
-            plain[name] = _integer(place, value)
+        elif depth == 1 and name in AMOUNTS and _is_number(value):
+            plain[name] = text(place, value)
         else:
             item = _plain(place, value, exact=exact, depth=depth)
             if item is not None or keep_none:  # a missing value of a table, such as NaN
@@ -292,7 +297,7 @@ def _members(
 def _plain(path: str, value: object, *, exact: bool, depth: int) -> object:
     if isinstance(value, str):
         return _unicode(path, str.__str__(value)) if exact else str.__str__(value)
-    if value is None or isinstance(value, bool):
+    if value is None or isinstance(value, (bool, msgspec.Raw)):  # a number of a JSON file
         return value
     if isinstance(value, int):
         if not exact:
@@ -322,6 +327,15 @@ def _plain(path: str, value: object, *, exact: bool, depth: int) -> object:
             (_plain(path, item, exact=exact, depth=depth + 1) for item in value), key=repr
         )
     raise invalid(path, f"{_type_name(value)} cannot be written as JSON; {_ALLOWED}, list or dict")
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a number, but not NaN, which is a missing value."""
+    if isinstance(value, Decimal):
+        return not value.is_nan()
+    if isinstance(value, float):
+        return not isnan(value)
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _unchecked(path: str, value: date | Decimal | UUID) -> object:

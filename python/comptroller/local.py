@@ -57,7 +57,7 @@ class LocalHost:
             total_bytes=given.total_bytes,
             progress=given.progress,
             account=accounts.append,
-            rejected=given.rejects.take if given.rejects else None,
+            rejected=options.rejected,
         )
 
     def export(self, kind: str, path: str, format: str, parameters: list[tuple[str, str]]) -> int:

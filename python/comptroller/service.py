@@ -15,18 +15,12 @@ from comptroller import arguments, decoding
 from comptroller.arguments import Filter
 from comptroller.bulk.excel import write_excel
 from comptroller.bulk.files import export_format
-from comptroller.bulk.loading import (
-    LoadOptions,
-    LoadResult,
-    LoadSource,
-    Opened,
-    explain_saved_controls,
-    files_of_kinds,
-    opened,
-)
+from comptroller.bulk.folders import files_of_kinds
+from comptroller.bulk.loading import LoadOptions, LoadResult, Opened
 from comptroller.bulk.mapping import FileOptions, Options, read_mapping
 from comptroller.bulk.parquet import write_dataset, write_parquet
-from comptroller.bulk.rejections import Rejects, rejects_path
+from comptroller.bulk.rejects import Rejects, SourceRows, rejects_path
+from comptroller.bulk.sources import LoadSource, opened
 from comptroller.display.html import html
 from comptroller.display.progress import Progress, busy, observer
 from comptroller.errors import imported, invalid, require
@@ -152,8 +146,7 @@ class Service(Resources):
             rejects: a CSV file to write, which has every rejected row as it is in the source, and
                 why (``rejected_line``, ``rejected_id``, ``rejected_member``, ``rejected_value``,
                 ``rejected_code`` and ``rejected_message``). Correct the rows, and load the file
-                with the same options. From a remote service it has the first 1,000, and the rows
-                of tables and frames only.
+                with the same options. From a remote service it has the first 1,000.
             columns: how columns become members: ``rename``, ``constants``, ``decimal``,
                 ``separator``, ``sheet``, ``tz``, ``dayfirst``, ``ids`` and ``floats``, see
                 :class:`comptroller.bulk.mapping.ColumnMapping`.
@@ -172,33 +165,35 @@ class Service(Resources):
             Unavailable: the store is busy, or its disk is full.
         """
         accounts: list[bytes] = []
-        given: Opened | None = None
-        try:
-            kind = arguments.kind(kind)
-            with (
-                observer(progress, f"loading {kind}") as observed,
-                opened(source, kind, observed, read_mapping(mapping, columns)) as given,
-                ExitStack() as closing,
-            ):
-                if rejects is not None:
-                    collected = Rejects(rejects_path(rejects, source, mapping))
-                    closing.callback(collected.close)
-                    given = given._replace(rejects=collected)
-                options = LoadOptions(
-                    None if customer_id is None else arguments.text("customer_id", customer_id),
-                    arguments.flag("keep_going", keep_going),
-                    arguments.flag("dry_run", dry_run),
-                )
-                self._host.load(kind, given, options, accounts)
-                core_result = decoding.read(accounts[0], LoadResult)
-                given.write_rejects(core_result)
-            result = given.explained(core_result)
-            return explain_saved_controls(result) if kind == "controls" else result
-        except BaseException as error:
-            # A Ctrl-C may arrive after everything was committed.
-            if given and accounts:
-                vars(error)["load_result"] = given.explained(decoding.read(accounts[0], LoadResult))
-            raise
+        kind = arguments.kind(kind)
+        options = read_mapping(mapping, columns)
+        with ExitStack() as closing:
+            collected = kept = None
+            if rejects is not None:
+                collected = Rejects(rejects_path(rejects, source, mapping), options)
+                closing.callback(collected.close)
+                kept = SourceRows(options)
+                closing.callback(kept.close)
+            observed = closing.enter_context(observer(progress, f"loading {kind}"))
+            given = closing.enter_context(opened(source, kind, observed, options, kept))
+            how = LoadOptions(
+                None if customer_id is None else arguments.text("customer_id", customer_id),
+                arguments.flag("keep_going", keep_going),
+                arguments.flag("dry_run", dry_run),
+                None if collected is None else collected.take,
+            )
+            try:
+                self._host.load(kind, given, how, accounts)
+                result = decoding.read(accounts[0], LoadResult)
+                if collected is not None:
+                    given.write_rejects(kind, options, collected, result)
+                return given.explained(kind, options, result)
+            except BaseException as error:
+                # A Ctrl-C may arrive after everything was committed.
+                if accounts:
+                    result = decoding.read(accounts[0], LoadResult)
+                    vars(error)["load_result"] = given.explained(kind, options, result)
+                raise
 
     def load_all(
         self,

@@ -23,7 +23,7 @@ from pathlib import Path
 import comptroller
 from comptroller import _core
 from comptroller._core import Principal, Store
-from comptroller.bulk import loading
+from comptroller.bulk import readers
 
 def load(store, source, are_rows=False):
     store.load(Principal(), "claims", source, are_rows=are_rows, customer_id=None,
@@ -73,7 +73,7 @@ def refusal(expression: str) -> str:
     "file",
     [
         "comptroller.sample('claims').raw",
-        "loading.RowReader([{}])",
+        "readers.RowReader([{}])",
     ],
 )
 def test_a_file_is_read_only_into_writable_contiguous_bytes(buffer: str, file: str) -> None:

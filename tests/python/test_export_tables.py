@@ -12,7 +12,7 @@ from comptroller import InvalidRequest, Service
 from examples import KINDS, LINES, accounted, line
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
-for needed in ("polars", "duckdb", "xlsxwriter", "fastexcel"):
+for needed in ("polars", "duckdb", "xlsxwriter", "python_calamine"):
     pytest.importorskip(needed)
 
 SUFFIXES = (".csv", ".parquet", ".xlsx")
@@ -125,8 +125,9 @@ def test_an_unknown_suffix_is_refused(operator: Service, tmp_path: Path, name: s
 
 
 def test_amounts_of_an_excel_file_are_text(operator: Service, tmp_path: Path) -> None:
-    fastexcel = pytest.importorskip("fastexcel")
+    calamine = pytest.importorskip("python_calamine")
     operator.load("claims", [line("claims")])
     assert operator.export("claims", tmp_path / "claims.xlsx") == 1
-    sheet = fastexcel.read_excel(tmp_path / "claims.xlsx").load_sheet(0).to_polars()
-    assert sheet["amount"].to_list() == [LINES["claims"]["amount"]]
+    workbook = calamine.load_workbook(tmp_path / "claims.xlsx")
+    header, row = workbook.get_sheet_by_index(0).to_python()
+    assert row[header.index("amount")] == LINES["claims"]["amount"]

@@ -56,7 +56,7 @@ FAULTS: dict[str, tuple[bytes, str]] = {
     "U+0000": (claim(claim_schedule_id="\0"), "invalid-request"),
     "a control character": (claim(claim_schedule_id="\x1f"), "invalid-request"),
     "a missing member": (b'{"id":"c"}', "invalid-request"),
-    "an amount that is a number": (claim(amount=1.5), "invalid-request"),
+    "an amount that may be a rounded float": (claim(amount=0.1 + 0.2), "invalid-request"),
     "an amount with an exponent": (claim(amount="1e3"), "invalid-request"),
     "an amount below nothing": (claim(amount="-1"), "invalid-request"),
     "an amount too long": (claim(amount="1" * 21), "invalid-request"),
@@ -188,13 +188,12 @@ def test_a_truncated_gzip_file_is_refused(
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_binary_data_is_rejected_line_by_line(shared_operator: Service, seed: int) -> None:
+def test_binary_data_is_refused_at_once(shared_operator: Service, seed: int) -> None:
     chance = random.Random(seed)
     # Without the two bytes that begin a gzip file.
     data = b"\0" * (seed % 2) + chance.randbytes(50_000).replace(b"\x1f\x8b", b"")
-    result = dry(shared_operator, data)
-    assert result.inserted == result.updated == result.unchanged == 0
-    assert result.rejected > 0
+    with pytest.raises(InvalidRequest, match="it is binary"):
+        dry(shared_operator, data)
 
 
 # ---- files of other programs ---------------------------------------------------------------------
@@ -207,14 +206,6 @@ def test_an_unknown_member_may_hold_any_number(shared_operator: Service, value: 
     text = claim()[:-1] + b',"theirs":%s}' % value.encode()
     result = dry(shared_operator, text)
     assert (result.inserted, result.unknown_members["theirs"]) == (1, 1)
-
-
-@pytest.mark.parametrize("value", ["1.50", "18446744073709551616", "1e999"])
-def test_a_number_in_place_of_an_amount_is_named(shared_operator: Service, value: str) -> None:
-    text = claim(amount="?").replace(b'"?"', value.encode())
-    (rejection,) = dry(shared_operator, text).rejections
-    shown = "1.5" if value == "1.50" else value
-    assert rejection.message.startswith(f"amount: must be a string, not {shown}: ")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -89,6 +89,82 @@ def test_a_mapping_file_holds_the_options(operator: Service, tmp_path: Path) -> 
         operator.load("claims", [], mapping=tmp_path / "no_such.toml")
 
 
+def test_options_of_the_call_are_added_to_those_of_the_file(
+    operator: Service, tmp_path: Path
+) -> None:
+    (tmp_path / "m.toml").write_text(MAPPING.replace('Betrag = "amount"', ""))
+    result = operator.load(
+        "claims",
+        io.BytesIO(SWISS.encode()),
+        mapping=tmp_path / "m.toml",
+        rename={"Betrag": "amount"},
+        constants={"onchain_status": "FAILED", "asset_type": "ETH"},
+    )
+    assert accounted(result).inserted == 2
+    assert_swiss(operator)
+    first = operator.claims.get("R-1")
+    assert (first.claim_type, first.onchain_status, first.asset_type) == (
+        *("CLAIM_ALL", "FAILED", "ETH"),
+    )
+
+
+@pytest.mark.parametrize("source", ["rows", "frame", "pandas", "csv", "json"])
+def test_a_renamed_column_that_is_absent_is_refused(operator: Service, source: str) -> None:
+    rows = [claim(Betrag="1")]
+    frame = pl.DataFrame(rows)
+    given: dict[str, Any] = {
+        "rows": lambda: rows,
+        "frame": lambda: frame,
+        "pandas": lambda: pytest.importorskip("pandas").DataFrame(rows),
+        "csv": lambda: io.BytesIO(frame.write_csv().encode()),
+        "json": lambda: io.BytesIO(json.dumps(rows).encode()),
+    }
+    with pytest.raises(InvalidRequest, match="'Betrg' is not a column; did you mean 'Betrag'"):
+        operator.load("claims", given[source](), rename={"Betrg": "amount"})
+    for empty in ([], io.BytesIO(b""), pl.DataFrame()):
+        assert operator.load("claims", empty, rename={"Betrg": "amount"}).read == 0
+
+
+@pytest.mark.parametrize("options", [{}, {"tz": "UTC"}])
+def test_columns_that_arrow_lacks_are_read(operator: Service, options: dict[str, Any]) -> None:
+    row = claim(id="a")
+    texts = pl.DataFrame([row])
+    columns: dict[str, Any] = {
+        "payout_group_id": pl.Series([uuid.UUID(GROUP)], dtype=pl.Object),
+        "amount": pl.Series([7], dtype=pl.Int128),
+        "note": pl.Series([object()], dtype=pl.Object),
+    }
+    for name, column in columns.items():
+        result = operator.load(
+            "claims", texts.with_columns(column.alias(name)), dry_run=True, **options
+        )
+        assert (result.inserted, result.rejections) == (1, []), name
+    fine = texts.with_columns(pl.col("amount").cast(pl.Decimal(38, 20)))
+    assert operator.load("claims", fine, **options).inserted == 1
+
+
+def test_zero_has_no_sign_and_infinity_is_named(operator: Service) -> None:
+    for source in ([claim(amount=-0.0)], pl.DataFrame([claim(amount=-0.0)])):
+        result = operator.load("claims", source, floats="shortest", dry_run=True)
+        assert (result.inserted, result.floats) == (1, 1)
+    for source in ([claim(amount=float("inf"))], pl.DataFrame([claim(amount=float("inf"))])):
+        result = operator.load("claims", source, floats="shortest")
+        assert result.rejections[0].message == "amount: inf is not a finite number"
+
+
+@pytest.mark.parametrize("addresses", [["0x1", "0x2"], '["0x1", "0x2"]'])
+def test_a_constant_may_be_a_list(operator: Service, addresses: object) -> None:
+    row = claim()
+    for source in (
+        [row],
+        pl.DataFrame([row]),
+        io.BytesIO(pl.DataFrame([row]).write_csv().encode()),
+        io.BytesIO(json.dumps(row).encode()),
+    ):
+        operator.load("claims", source, constants={"addresses": addresses})
+        assert operator.claims.list().items[0].addresses == ("0x1", "0x2")
+
+
 def claim(**changes: object) -> dict[str, Any]:
     return short_line("claims", **changes)
 
@@ -143,7 +219,13 @@ def test_times_are_read(
         ({"amount": "1.5"}, {"decimal": ","}, "not a number with a decimal comma"),
         ({"amount": "1,5,5"}, {"decimal": ","}, "not a number with a decimal comma"),
         ({"amount": 1.5}, {"decimal": ","}, 'floats="shortest"'),
-        ({"amount": float("inf")}, {"floats": "shortest"}, "is a float"),
+        ({"amount": float("inf")}, {"floats": "shortest"}, "is not a finite number"),
+        ({"amount": "1.234,50"}, {}, 'give decimal=","'),
+        ({"created_at": "2026-04-03T12:00:00"}, {}, "has no time zone; give tz"),
+        ({"created_at": "03/04/2026"}, {}, "give dayfirst"),
+        ({"amount": 1.5}, {}, 'floats="shortest"'),
+        ({"amount": Decimal("1e400")}, {}, "has too many digits"),
+        ({"created_at": 1769860800123}, {}, 'date_format="iso"'),
     ],
 )
 def test_an_ambiguous_value_is_rejected_by_name(

@@ -16,7 +16,7 @@ from examples import accounted, short_line
 from test_load_tables import FORMATS
 
 pl = pytest.importorskip("polars")
-for needed in ("fastexcel", "xlsxwriter"):
+for needed in ("python_calamine", "xlsxwriter"):
     pytest.importorskip(needed)
 
 FAULTS = {"c-1": {"amount": "1e3"}, "c-3": {"onchain_status": "DONE"}, "c-4": {"amount": "-2"}}
@@ -40,8 +40,9 @@ SOURCES: dict[str, Any] = {
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    text = path.read_text(encoding="utf-8")
+    separator = next(each for each in "\t;," if each in text.partition("\n")[0])
+    return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=separator))
 
 
 def groups(result: LoadResult) -> list[tuple[str | None, str, int]]:
@@ -199,3 +200,63 @@ def test_a_column_name_is_no_formula(operator: comptroller.Service, tmp_path: Pa
     source.write_text("id,=cmd|calc!A0\na,1\n")
     operator.load("claims", source, rejects=rejects)
     assert rejects.read_text().startswith("id,'=cmd|calc!A0,")
+
+
+SWISS = """Nummer;Gruppe;Betrag;Erstellt;Notiz
+R-1;G;acht;31.01.2026 13:00;=x
+R-2;G;-1.234,50;1.2.2026;
+"""
+HOW: dict[str, Any] = {
+    "rename": {"Nummer": "id", "Gruppe": "payout_group_id", "Betrag": "amount"}
+    | {"Erstellt": "created_at", "Notiz": "error_message"},
+    "constants": {"claim_type": "CLAIM_ALL", "onchain_status": "FAILED"},
+    "decimal": ",",
+    "tz": "Europe/Zurich",
+    "ids": "uuid5",
+}
+
+
+def swiss_rows() -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(SWISS), delimiter=";"))
+
+
+SWISS_SOURCES: dict[str, Any] = {
+    "csv": lambda: io.BytesIO(SWISS.encode()),
+    "utf-16": lambda: io.BytesIO(SWISS.encode("utf-16")),
+    "rows": swiss_rows,
+    "ndjson": lambda: io.BytesIO(FORMATS[".ndjson"](swiss_rows())),
+    "json": lambda: io.BytesIO(FORMATS[".json"](swiss_rows())),
+    "frame": lambda: pl.DataFrame(swiss_rows()),
+    "pandas": lambda: pl.DataFrame(swiss_rows()).to_pandas(),
+    "xlsx": lambda: io.BytesIO(FORMATS[".xlsx"](swiss_rows())),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"separator": ";"}])
+@pytest.mark.parametrize("source", SWISS_SOURCES)
+def test_rejects_load_with_the_options_of_their_source(
+    operator: Service, tmp_path: Path, source: str, options: dict[str, str]
+) -> None:
+    rejects = tmp_path / "r.csv"
+    result = operator.load("claims", SWISS_SOURCES[source](), rejects=rejects, **HOW, **options)
+    assert result.rejected == 2
+    text = rejects.read_text(encoding="utf-8").replace("acht", "8").replace("-1.", "1.")
+    rejects.write_text(text, encoding="utf-8")
+    again = accounted(operator.load("claims", rejects, **HOW, **options))
+    assert (again.inserted, again.rejections) == (2, [])
+    amounts = {each.id: str(each.amount) for each in operator.claims.iter()}
+    assert amounts == {"R-1": "8", "R-2": "1234.50"}
+    assert operator.claims.get("R-1").error_message == "=x"
+
+
+def test_numbers_of_a_sheet_have_the_decimal_comma_of_the_load(
+    operator: Service, tmp_path: Path
+) -> None:
+    frame = pl.DataFrame([short_line("claims", id="a", amount=1.5, onchain_status="X")])
+    frame.write_excel(tmp_path / "x.xlsx")
+    how: dict[str, Any] = {"decimal": ",", "rejects": tmp_path / "r.csv"}
+    assert operator.load("claims", tmp_path / "x.xlsx", floats="shortest", **how).rejected == 1
+    text = (tmp_path / "r.csv").read_text().replace(",X,", ",FAILED,")
+    (tmp_path / "r.csv").write_text(text)
+    assert accounted(operator.load("claims", tmp_path / "r.csv", decimal=",")).inserted == 1
+    assert str(operator.claims.get("a").amount) == "1.5"

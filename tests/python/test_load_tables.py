@@ -22,7 +22,7 @@ from examples import KINDS, accounted, line, short_line
 
 pl = pytest.importorskip("polars")
 xlsxwriter = pytest.importorskip("xlsxwriter")
-pytest.importorskip("fastexcel")
+pytest.importorskip("python_calamine")
 
 
 def claims(count: int = 3, **changes: object) -> list[dict[str, Any]]:
@@ -164,6 +164,45 @@ def test_a_folder_of_tables_loads_each_kind(operator: Service, tmp_path: Path) -
         ("reward-addresses", 1),
         ("claims", 3),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "packing"),
+    [
+        ("Claims.CSV", ".csv", ""),
+        ("CLAIMS.CSV.GZ", ".csv", ".gz"),
+        ("claims.gz", ".ndjson", ".gz"),
+        ("claims.zip", ".xlsx", ".zip"),
+        ("claims.Parquet", ".parquet", ""),
+        ("claims.json.xz.zst", ".json", ""),
+    ],
+)
+def test_a_file_of_a_folder_may_have_any_format(
+    operator: Service, tmp_path: Path, name: str, form: str, packing: str
+) -> None:
+    (tmp_path / name).write_bytes(PACKINGS[packing](FORMATS[form](claims())))
+    assert accounted(operator.load_all(tmp_path)["claims"]).inserted == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("notes.XLSX", "is not named after a kind"),
+        ("notes.csv.GZ", "is not named after a kind"),
+        ("claims.xls", "has an unknown suffix"),
+        ("claims.txt.gz", "has an unknown suffix"),
+        ("Claims.jsonl", "both have claims"),
+    ],
+)
+def test_a_file_of_a_folder_is_not_skipped_silently(
+    operator: Service, tmp_path: Path, name: str, why: str
+) -> None:
+    (tmp_path / "claims.csv").write_bytes(as_csv(claims()))
+    (tmp_path / "pictures.zip").write_bytes(b"")
+    assert [*operator.load_all(tmp_path)] == ["claims"]
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(InvalidRequest, match=why):
+        operator.load_all(tmp_path)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -17,7 +17,7 @@ pytest.importorskip("sqlglot")
 pytest.importorskip("duckdb")
 pytest.importorskip("polars")
 pytest.importorskip("xlsxwriter")
-pytest.importorskip("fastexcel")
+pytest.importorskip("python_calamine")
 
 import polars
 from comptroller.analysis.report import Report

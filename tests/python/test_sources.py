@@ -18,7 +18,7 @@ from uuid import UUID
 
 import pytest
 from comptroller import Service, records
-from comptroller.bulk import loading
+from comptroller.bulk import loading, readers, sources
 from comptroller.errors import InvalidRequest
 
 NDJSON = b'{"id":"1"}\n{"id":"2"}\n'
@@ -26,7 +26,7 @@ NDJSON = b'{"id":"1"}\n{"id":"2"}\n'
 
 def content(source: Any, chunk: int = 7) -> tuple[bytes, int | None]:
     """Returns the bytes of a source, and its size."""
-    with loading.opened(source, "claims", None) as given:
+    with sources.opened(source, "claims", None) as given:
         if isinstance(given.source, str):
             return Path(given.source).read_bytes(), given.total_bytes
         read = bytearray()
@@ -39,7 +39,7 @@ def content(source: Any, chunk: int = 7) -> tuple[bytes, int | None]:
 def test_a_plain_file_is_read_by_the_core(tmp_path: Path) -> None:
     path = tmp_path / "rows.ndjson"
     path.write_bytes(NDJSON)
-    with loading.opened(path, "claims", None) as given:
+    with sources.opened(path, "claims", None) as given:
         assert given.source == str(path)
         assert given.total_bytes == len(NDJSON)
 
@@ -134,7 +134,7 @@ def test_rows_are_encoded_on_demand() -> None:
             taken.append(number)
             yield {"id": str(number)}
 
-    with loading.opened(rows(), "claims", None) as given:
+    with sources.opened(rows(), "claims", None) as given:
         assert not isinstance(given.source, str)
         given.source.readinto(memoryview(bytearray(100)))
         assert len(taken) < 20
@@ -162,12 +162,10 @@ def test_rows_become_lines(chunk: int) -> None:
 @pytest.mark.parametrize(
     ("row", "line"),
     [
-        ({"amount": 1.5}, b'{"amount":1.5}'),
         ({"amount": float("nan")}, b"{}"),
         ({"amount": Decimal("NaN")}, b"{}"),
         ({"amount": 2}, b'{"amount":"2"}'),
         ({"at": datetime(2026, 1, 1)}, b'{"at":"2026-01-01T00:00:00"}'),
-        ({"amount": Decimal("1E+999999999")}, b'{"amount":NaN}'),
         ({"tx_hash": float("inf"), "n": "\ud800"}, b'{"tx_hash":NaN,"n":"\\ud800"}'),
         ({"name": "\ud800"}, b'{"name":"\\ud800"}'),
         ({"n": 10**30}, b'{"n":1000000000000000000000000000000}'),
@@ -181,14 +179,17 @@ def test_a_row_that_the_core_rejects_has_its_line(row: object, line: bytes) -> N
 
 
 def test_an_unrepresentable_row_has_an_invalid_line() -> None:
-    reader = loading.RowReader([{"name": "a"}, {"name": object()}, {1: "a"}, {"n": 10**5000}])
-    assert reader.read() == b'{"name":"a"}\nNaN\nNaN\nNaN\n'
+    rows = [{"name": "a"}, {"name": object()}, {1: "a"}, {"n": 10**5000}]
+    reader = readers.RowReader([*rows, {"amount": 1.5}, {"amount": Decimal("1E+999999999")}])
+    assert reader.read() == b'{"name":"a"}\nNaN\nNaN\nNaN\nNaN\nNaN\n'
     shown = {line: f"{each.member}: {each.message}" for line, each in reader.faults.items()}
     assert shown == {
         2: "name: an object cannot be written as JSON; give a str, bool, int, Decimal, UUID, "
         "date or aware datetime, list or dict",
         3: "record: 1 is not a member name; member names are str",
         4: "n: the number is too long",
+        5: "amount: 1.5 is a float, which is not exact; give a Decimal, an int or a str",
+        6: "amount: 1E+999999999 has too many digits; at most 20 and 18 fraction digits",
     }
 
 
@@ -205,7 +206,7 @@ def test_progress_of_gzip_counts_compressed_bytes(tmp_path: Path) -> None:
     path = tmp_path / "rows.gz"
     path.write_bytes(gzip.compress(NDJSON * 1000))
     reports: list[tuple[int, int | None, int]] = []
-    with loading.opened(path, "claims", lambda *figures: reports.append(figures)) as given:
+    with sources.opened(path, "claims", lambda *figures: reports.append(figures)) as given:
         assert not isinstance(given.source, str)
         assert given.progress is not None
         given.progress(0, None, 0)

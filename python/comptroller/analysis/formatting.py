@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, time
 from decimal import Decimal
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from comptroller.bulk.formulas import escaped
 from comptroller.display import numbers
 from comptroller.display.html import TableColumn
 
 if TYPE_CHECKING:
     import polars
 
-# The beginning of a text that a spreadsheet could run as a formula.
-_FORMULA = re.compile(r"[ ']*[=+\-@\t\r]")
+
 #: The smallest number that is shown without a fraction.
 _WHOLE = 10_000
 _SHARES = ("_share", "_rate", "deviation")
@@ -96,9 +95,7 @@ def csv_lines(rows: Iterable[Sequence[str | None]], are_free: Sequence[bool]) ->
     lines = csv.writer(written)
     for row in rows:
         cells = zip(row, are_free, strict=True)
-        lines.writerow(
-            f"'{text}" if free and text and _FORMULA.match(text) else text for text, free in cells
-        )
+        lines.writerow(escaped(text) if free and text else text for text, free in cells)
     return written.getvalue()
 
 

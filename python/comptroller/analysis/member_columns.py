@@ -14,7 +14,7 @@ from comptroller.bulk.mapping import ColumnMapping, RowMapping
 from comptroller.errors import InvalidRequest, invalid, shorten
 
 if TYPE_CHECKING:
-    from comptroller.bulk.loading import LoadSource
+    from comptroller.bulk.sources import LoadSource
 
 #: The column of the numbers of the rows; a file's header is row 1.
 ROW = "row"

@@ -21,8 +21,7 @@ from comptroller.analysis.formatting import columns_of, csv_of, heading
 from comptroller.analysis.overview import Overview
 from comptroller.analysis.rows import ReportRows
 from comptroller.analysis.table import Table
-from comptroller.display.html import SHOWN_ROWS as NOTEBOOK_ROWS
-from comptroller.display.html import html, source
+from comptroller.display.html import SHOWN_ROWS as NOTEBOOK_ROWS, html, source
 from comptroller.errors import require
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from comptroller.errors import InvalidRequest, Unavailable, invalid, unavailable
 
 if TYPE_CHECKING:
     from comptroller._core import TextPiece
-    from comptroller.bulk.loading import LoadSource
+    from comptroller.bulk.sources import LoadSource
     from comptroller.service import Service
 
 # DuckDB reports PIVOT as several statements.

@@ -21,7 +21,7 @@ from comptroller.description import described, members, stored
 from comptroller.errors import invalid, unavailable
 
 if TYPE_CHECKING:
-    from comptroller.bulk.loading import LoadSource
+    from comptroller.bulk.sources import LoadSource
     from comptroller.service import Service
 
 # Results are sorted where their order matters.

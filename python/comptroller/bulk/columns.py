@@ -54,6 +54,7 @@ class FrameMapping:
     def __call__(self, frame: polars.DataFrame) -> Mapped:
         """Returns the rows of a frame as records."""
         library = require("polars", "a mapping", "analysis")
+        self._rows.require_columns(frame.columns)
         names = [self._mapping.rename.get(name, name) for name in frame.columns]
         if not frame.height:
             return Mapped(frame, None)
@@ -74,6 +75,8 @@ class FrameMapping:
         for name in names:
             if name in self._rows.types:
                 work.convert(name, self._rows.types[name])
+            else:
+                work.count(name)
         if constants:
             is_set = library.any_horizontal(library.all().is_not_null())
             set_rows = given.select(is_set.alias("is_set")).to_series()
@@ -94,6 +97,7 @@ class _Columns:
         self.hard: polars.Series | None = None
         self._floats: list[polars.Series] = []
         self._library = library
+        self._of_python = (library.Object, library.Int128, library.UInt128)
         self._rows = rows
         self._mapping = mapping
 
@@ -108,7 +112,7 @@ class _Columns:
             return
         if dtype.is_float():
             column = self._of_floats(column, type)
-        elif dtype.is_integer() and type in TEXT_TYPES:
+        elif dtype.is_integer() and (type in TEXT_TYPES or dtype in self._of_python):
             column = column.cast(library.String)
         if column.dtype == library.String and not dtype.is_float():  # a float has a point
             column = self._of_texts(column, type)
@@ -116,7 +120,14 @@ class _Columns:
             column = self._of_times(column)
         elif dtype.is_temporal() or dtype in (library.Binary, library.Object):
             self._refuse(column.is_not_null())
+            column = library.repeat(None, len(column), dtype=library.String, eager=True)
         self.frame = self.frame.with_columns(column.alias(name))
+
+    def count(self, name: str) -> None:
+        """Makes a column that is no member one that Arrow can represent; only set values count."""
+        if self.frame[name].dtype in self._of_python:
+            is_set = self._library.when(self.frame[name].is_not_null()).then(0)
+            self.frame = self.frame.with_columns(is_set.alias(name))
 
     def complete(self, name: str, value: object, is_set: polars.Series) -> None:
         """Sets a member in the rows that do not set it, but for empty rows."""
@@ -145,7 +156,7 @@ class _Columns:
         if type != "amount" or self._mapping.floats != "shortest":
             self._refuse(column.is_not_null())
             return column
-        texts = column.cast(self._library.String)
+        texts = column.cast(self._library.String).replace("-0.0", "0.0")
         is_plain = texts.str.contains(_PLAIN_FLOAT)
         self._refuse(~is_plain)
         self._floats.append(is_plain.fill_null(False))

@@ -22,7 +22,14 @@ _PIECE = 1 << 16
 _MOST_LAYERS = 4
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _ZIP = b"PK\x03\x04"
+_EMPTY_ZIP = b"PK\x05\x06"
 _WORKBOOK = "xl/workbook.xml"
+_DOCUMENTS = {
+    "xl/workbook.bin": "a binary Excel file (.xlsb); save it as .xlsx or CSV",
+    "content.xml": "an OpenDocument file (.ods); save it as .xlsx or CSV",
+    "word/document.xml": "a Word document; save its table as .xlsx or CSV",
+    "Index/Document.iwa": "a Numbers file; export it as .xlsx or CSV",
+}
 
 
 class Content(NamedTuple):
@@ -78,6 +85,7 @@ def content(file: BinaryIO, name: str, closing: ExitStack) -> Content:
     UTF-16 text becomes UTF-8. Raises InvalidRequest for too many layers, or an archive of several
     files; `closing` closes what this opens.
     """
+    given = name
     suffix = PurePath(name).suffix.lower()
     if suffix in COMPRESSED:
         name = name[: -len(suffix)]
@@ -88,10 +96,12 @@ def content(file: BinaryIO, name: str, closing: ExitStack) -> Content:
         if head.startswith(_ZIP):
             if isinstance(file, Resumed):
                 file = spooled(file, closing)
-            inner = _unzipped(file, name, closing)
+            inner = _unzipped(file, given, closing)
             if inner is None:
                 return Content(head, file, name, is_packed)
             file, name = inner
+        elif head.startswith(_EMPTY_ZIP):
+            raise invalid("source", f"{given} is a zip archive without files; give one with a file")
         elif head.startswith(_UTF_16):
             file = cast("BinaryIO", io.BufferedReader(_Utf8(file)))
         elif unpack is not None:
@@ -164,9 +174,13 @@ def _unpacker(head: bytes) -> Callable[[BinaryIO], BinaryIO] | None:
 def _unzipped(file: BinaryIO, name: str, closing: ExitStack) -> tuple[BinaryIO, str] | None:
     """Returns the only file of a zip archive and its name; None for a spreadsheet of Excel."""
     archive = closing.enter_context(zipfile.ZipFile(file))
-    if _WORKBOOK in archive.namelist():
+    names = set(archive.namelist())
+    if _WORKBOOK in names:
         file.seek(0)
         return None
+    for member, what in _DOCUMENTS.items():
+        if member in names:
+            raise invalid("source", f"{name} cannot be read: it is {what}")
     files = [
         each
         for each in archive.infolist()

@@ -13,15 +13,20 @@ import msgspec
 
 from comptroller import arguments
 from comptroller.bulk import tables
+from comptroller.bulk.cell_texts import text_of
 from comptroller.bulk.compression import content, spooled
+from comptroller.bulk.documents import records
 from comptroller.bulk.files import refuse_open_store
+from comptroller.bulk.formats import format_of
 from comptroller.bulk.mapping import ColumnMapping, plain
+from comptroller.bulk.pipes import NamedFile
+from comptroller.bulk.table_files import table_file
 from comptroller.errors import Error, invalid, require
 
 if TYPE_CHECKING:
     import polars
 
-    from comptroller.bulk.loading import LoadSource
+    from comptroller.bulk.sources import LoadSource
 
 
 def frame_of(source: LoadSource, options: ColumnMapping) -> tuple[polars.DataFrame, int]:
@@ -76,15 +81,20 @@ def _of_file(file: BinaryIO, name: str, options: ColumnMapping) -> tuple[polars.
     library = require("polars", f"reading {name}", "analysis")
     with ExitStack() as closing:
         found = content(file, name, closing)
-        format = tables.format_of(found.head, found.name)
+        format = format_of(found.head, found.name)
         if format == "json":
-            return _of_rows(tables.json_rows(found.file)), 0
+            return _of_rows(records(NamedFile(found.file, found.name))), 0
         path = name if file is found.file and Path(name).is_file() else None
         path = path or spooled(found.file, closing).name
+        table = table_file(format, path, found, options)
         with tables.refusing(library, found.name):
-            frames = list(tables.frames_of(format, path, found, options))
+            frames = list(table.frames(_refuse))
             whole = library.concat(frames) if frames else library.DataFrame()
-    return whole, 0 if format == "parquet" else 1
+        typed = [
+            column_of(library, each.name, each.to_list()) if each.dtype == library.Object else each
+            for each in whole
+        ]
+    return library.DataFrame(typed), table.lines()[1] - 1
 
 
 def _of_rows(rows: Iterable[object]) -> polars.DataFrame:
@@ -123,6 +133,8 @@ def column_of(library: Any, name: str, values: list[object]) -> polars.Series:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, (list, Mapping)):
-        return msgspec.json.encode(value).decode()
-    return format(value, "f") if type(value).__name__ == "Decimal" else str(value)
+    return value if isinstance(value, str) else text_of(value)
+
+
+def _refuse(_row: int, why: str) -> None:
+    raise invalid("source", why)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, date, datetime, time
-from decimal import Decimal
+from decimal import Context, Decimal
 from math import isfinite, isnan
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -16,15 +16,14 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from comptroller.arguments import path, refuse_unknown
+from comptroller.arguments import nearest, path, refuse_unknown
+from comptroller.bulk.formulas import unescaped
 from comptroller.description import described, members
 from comptroller.errors import invalid, shorten
 
 #: The namespace of the ids that ``ids="uuid5"`` makes of other ids: ``uuid5(ID_NAMESPACE, text)``.
 ID_NAMESPACE = UUID("43e17d9e-5c3e-5127-90a8-825666487db7")
 
-# The apostrophe that `export` writes before a text that may be a formula, see cpp/files/csv.hpp.
-_ESCAPED = re.compile(r"'(?='* *[=+\-@\t\r]|'*\Z)")
 #: A number with a decimal comma.
 GROUPED = re.compile(r"[+-]?(\d{1,3}([.\s'\u2019]\d{3})+|\d+)(,\d+)?")
 _DAY = r"(?P<a>\d{1,4})(?P<by>[-./])(?P<b>\d{1,2})(?P=by)(?P<c>\d{1,4})"
@@ -38,6 +37,10 @@ TIME = re.compile(
 RFC_3339 = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.IGNORECASE | re.ASCII
 )
+_MOST_SEEN = 100  # names of columns
+_DIGITS_OF_A_FLOAT = 15
+_NULL = msgspec.Raw(b"null")
+_ANY_DIGITS = Context(prec=1000)
 #: The types of members whose values are any text.
 TEXT_TYPES = frozenset({"id", "uuid", "string", "word"})
 
@@ -109,7 +112,12 @@ def read_mapping(
         except (OSError, ValueError) as error:
             raise invalid("mapping", f"{name} cannot be read: {error}") from error
     refuse_unknown(options, known or ColumnMapping.__struct_fields__)
-    given |= {name: value for name, value in options.items() if value is not None}
+    for name, value in options.items():
+        before = given.get(name)
+        if isinstance(value, Mapping) and isinstance(before, dict):
+            given[name] = before | {**value}
+        elif value is not None:
+            given[name] = value
     refuse_unknown(given, ColumnMapping.__struct_fields__)
     try:
         mapping = msgspec.convert(given, ColumnMapping)
@@ -138,9 +146,13 @@ class RowMapping:
         kind: the kind of the records.
         mapping: how columns become members.
         unescapes: whether texts may have the apostrophe of an exported CSV.
+        is_json: whether rows are documents of JSON, of which only what the mapping names is
+            converted: without options the outcome is that of the unconverted document.
     """
 
-    def __init__(self, kind: str, mapping: ColumnMapping, *, unescapes: bool = False) -> None:
+    def __init__(
+        self, kind: str, mapping: ColumnMapping, *, unescapes: bool = False, is_json: bool = False
+    ) -> None:
         self.types: dict[str, str] = {
             name: each["type"].removesuffix("?") for name, each in members(kind).items()
         }
@@ -157,10 +169,27 @@ class RowMapping:
         self.unescapes = unescapes
         self.columns = {member: name for name, member in mapping.rename.items()}
         self.floats = 0  # that became decimals
+        self.is_json = False  # constants are values of Python
+        self._unseen = set(mapping.rename)
+        self._seen: dict[str, None] = {}
         self.constants = {
             name: self._converted(name, self.types[name], value)
             for name, value in mapping.constants.items()
         }
+        self.is_json = is_json
+
+    def require_columns(self, columns: Iterable[str]) -> None:
+        """Raises InvalidRequest if a renamed column is not among the columns, unless none are."""
+        names = list(columns)
+        missing = next((name for name in self._mapping.rename if name not in names), None)
+        if missing is not None and names:
+            why = f"{shorten(repr(missing))} is not a column; {nearest(missing, names)}"
+            raise invalid("rename", why)
+
+    def require_renamed(self) -> None:
+        """Raises InvalidRequest if no row had a renamed column."""
+        if self._unseen:
+            self.require_columns(name for name in self._seen if name not in self._unseen)
 
     def __call__(self, row: object) -> object:
         """Returns a row as a record, without the values that are missing.
@@ -171,18 +200,25 @@ class RowMapping:
             row = msgspec.structs.asdict(row)
         if not isinstance(row, Mapping):
             return row
+        if self._unseen:
+            self._unseen.difference_update(row)
+            self._seen |= dict.fromkeys(map(str, row)) if len(self._seen) < _MOST_SEEN else {}
         record: dict[str, object] = {}
+        others: dict[str, object] = {}
         name: Any
         for name, value in row.items():
-            value = plain(value)
-            if value is None:
-                continue
+            value = value if self.is_json else plain(value)
             member = self._mapping.rename.get(name, name)
             type = self.types.get(member)
-            if type is not None and member in record:
+            if type is None and (self.is_json or value is not None):
+                others[member] = (_NULL if value is None else value) if self.is_json else 0
+            if type is None or value is None:
+                continue
+            if member in record:
                 raise invalid(member, f"another column also sets it, beside {name!r}")
-            record[member] = 0 if type is None else self._converted(member, type, value)
-        return self.constants | record if record else record
+            record[member] = self._converted(member, type, value)
+        # A line that begins with another member, such as `items`, could be taken for a list answer.
+        return self.constants | record | others if record or others or self.is_json else record
 
     def constant(self, member: str) -> object:
         """Returns the constant of a member as JSON."""
@@ -194,6 +230,10 @@ class RowMapping:
         return None if value is None else self._converted(member, self.types[member], value)
 
     def _converted(self, name: str, type: str, value: object) -> object:
+        if self.is_json and not isinstance(value, str):
+            if isinstance(value, msgspec.Raw) and type == "amount":
+                return self._of_number(name, bytes(value).decode())
+            return value
         if isinstance(value, str):
             return self._of_text(name, type, value)
         if isinstance(value, UUID):
@@ -209,14 +249,17 @@ class RowMapping:
         return _without_nulls(value) if type == "metadata" else value
 
     def _of_text(self, name: str, type: str, text: str) -> object:
-        if self.unescapes and text.startswith("'") and _ESCAPED.match(text):
-            text = text[1:]
+        if self.unescapes:
+            text = unescaped(text)
         if type == "amount" and self._mapping.decimal == ",":
             return _with_point(name, text)
         if type == "timestamp":
-            return self._of_time(name, text)
+            is_same = self.is_json and self._zone is None and self._mapping.dayfirst is None
+            return text if is_same else self._of_time(name, text)
         if type == "uuid" and self._mapping.ids == "uuid5":
             return as_uuid(text)
+        if self.is_json:
+            return text
         if type == "boolean":
             return {"true": True, "false": False}.get(text.lower(), text)
         if _is_nested(type) and text[:1] in ("{", "["):
@@ -226,12 +269,27 @@ class RowMapping:
                 return text  # which the load rejects
         return text
 
+    def _of_number(self, name: str, text: str) -> object:
+        """Returns an amount that is a number of JSON: itself if it is exact, see amount.hpp."""
+        value = float(text)
+        exact = Decimal(text)
+        has_exponent = "e" in text.lower()
+        digits = exact.normalize(_ANY_DIGITS).as_tuple().digits
+        is_printed = format(value, f".{len(text.partition('.')[2])}f") == text
+        is_float = has_exponent or (len(digits) > _DIGITS_OF_A_FLOAT and is_printed)
+        if self._mapping.floats != "shortest" or not is_float:
+            return msgspec.Raw(text.encode())
+        return self._of_float(name, "amount", value)
+
     def _of_float(self, name: str, type: str, value: float) -> object:
-        if type in TEXT_TYPES and value.is_integer():
-            return self._of_text(name, type, str(int(value)))  # a spreadsheet has only floats
-        if type == "amount" and self._mapping.floats == "shortest" and isfinite(value):
+        if type in TEXT_TYPES and isfinite(value):  # a spreadsheet has only floats
+            text = str(int(value)) if value.is_integer() else shortest(value)
+            return self._of_text(name, type, text)
+        if type == "amount" and not isfinite(value):
+            raise invalid(name, f"{value!r} is not a finite number")
+        if type == "amount" and self._mapping.floats == "shortest":
             self.floats += 1
-            return format(Decimal(repr(value)), "f")
+            return shortest(value)
         if type != "amount":
             is_time = type == "timestamp"
             advice = "; format the column as dates in the spreadsheet" if is_time else ""
@@ -287,6 +345,11 @@ class RowMapping:
             why = "exists twice" if is_real else "does not exist"
             raise invalid(name, f"{given.isoformat()} {why} in {self._mapping.tz}; give its offset")
         return _utc(first)
+
+
+def shortest(value: float) -> str:
+    """Returns the shortest decimal that round-trips, without an exponent; 0 has no sign."""
+    return format(Decimal(repr(value if value else 0.0)), "f")
 
 
 def plain(value: Any) -> object:

@@ -10,7 +10,7 @@ from typing import overload
 
 from comptroller import _core, arguments
 from comptroller.bulk.files import refuse_store, whole_file
-from comptroller.bulk.loading import PieceReader
+from comptroller.bulk.readers import PieceReader
 from comptroller.errors import invalid, of_system
 from comptroller.values import KINDS
 

@@ -19,7 +19,11 @@ from msgspec.structs import replace
 
 from comptroller.bulk import tables
 from comptroller.bulk.compression import content, spooled
+from comptroller.bulk.documents import records
+from comptroller.bulk.formats import format_of, separator_of
 from comptroller.bulk.mapping import TIME, ColumnMapping, plain
+from comptroller.bulk.pipes import NamedFile
+from comptroller.bulk.table_files import table_file
 from comptroller.description import derived, described, members
 from comptroller.errors import invalid
 
@@ -70,18 +74,17 @@ def suggest(kind: str, source: str | BinaryIO, given: ColumnMapping) -> str:
             found = content(file, source, closing)
         else:
             found = content(source, "standard input", closing)
-        format = tables.format_of(found.head, found.name)
+        format = format_of(found.head, found.name)
         if format == "csv" and given.separator is None:
-            separator = tables.separator_of(found.head)
+            separator = separator_of(found.head)
             given = replace(given, separator=None if separator == "," else separator)
         path = spooled(found.file, closing).name
         rows: Iterable[object]
         if format == "json":
-            rows = tables.json_rows(closing.enter_context(Path(path).open("rb")))
+            opened = closing.enter_context(Path(path).open("rb"))
+            rows = records(NamedFile(opened, found.name))
         else:
-            # A comma that may be decimal would be refused.
-            options = replace(given, decimal=".")
-            rows = tables.rows_of(tables.frames_of(format, path, found, options))
+            rows = tables.rows_of(table_file(format, path, found, given).frames(None))
         columns = _columns(islice(rows, _READ_ROWS))
     return "\n".join(_lines(kind, columns, given)) + "\n"
 

@@ -272,7 +272,7 @@ def _load_folder(
     as_json: bool,
 ) -> int:
     import comptroller
-    from comptroller.bulk.loading import files_of_kinds
+    from comptroller.bulk.folders import files_of_kinds
 
     files_of_kinds(folder)  # raises for an invalid folder before a store is created
     with comptroller.open(db, actor=actor) as svc, screen.progress(f"loading {folder}") as advance:

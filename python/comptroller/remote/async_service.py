@@ -12,8 +12,9 @@ import msgspec
 
 from comptroller.arguments import Filter
 from comptroller.async_operations import AsyncResources
-from comptroller.bulk.loading import LoadResult, LoadSource
+from comptroller.bulk.loading import LoadResult
 from comptroller.bulk.mapping import Options
+from comptroller.bulk.sources import LoadSource
 from comptroller.bulk.streams import Stream
 from comptroller.display.progress import Progress
 from comptroller.remote.async_channel import AsyncChannel

@@ -11,7 +11,8 @@ import msgspec
 
 from comptroller import decoding
 from comptroller._core import ArrowSource, Principal, Store
-from comptroller.bulk.loading import LoadResult, PieceReader
+from comptroller.bulk.loading import LoadResult
+from comptroller.bulk.readers import PieceReader
 from comptroller.description import derived, described, members, record_members
 from comptroller.errors import unusable
 from comptroller.remote.calls import Parameters

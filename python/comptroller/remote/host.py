@@ -14,7 +14,7 @@ from weakref import WeakSet
 import msgspec
 
 from comptroller.bulk.files import refuse_store, whole_file
-from comptroller.bulk.loading import LoadOptions, LoadResult, Opened, RowReader
+from comptroller.bulk.loading import LoadOptions, LoadResult, Opened
 from comptroller.bulk.streams import Stream
 from comptroller.errors import Forbidden, NotFound, of_system, unsupported, unusable
 from comptroller.remote.calls import JSON, Calls, Parameters
@@ -203,7 +203,11 @@ def _pieces(given: Opened, channel: Channel) -> Generator[bytes, None, None]:
     reported_at = channel.now()
     source = given.source
     # An iterable of the caller is iterated on the caller's thread.
-    for piece in _read(source) if isinstance(source, RowReader) else _read_ahead(source):
+    if given.is_of_caller and not isinstance(source, str):
+        pieces = _read(source)
+    else:
+        pieces = _read_ahead(source)
+    for piece in pieces:
         yield piece
         done += len(piece)
         rows += piece.count(b"\n")

@@ -175,6 +175,21 @@ TEST_CASE("the expectation of amounts describes their format") {
         "such as 1250.75");
 }
 
+TEST_CASE("a number is exact unless it may be a rounded float") {
+  for (const std::string text :
+       {"0", "0.0", "12.50", "-7", "123456789012345", "123456789012345000", "0.000123456789012345",
+        "12345678901234567", "0.123456789012345678", "1655.390000000000065536"}) {
+    CAPTURE(text);
+    CHECK(exact_number(text) == text);
+  }
+  for (const std::string_view text :
+       {"0.30000000000000004", "0.10000000000000001", "12345678901234568", "1e3", "1E400",
+        "0.1000000000000000055511151231257827"}) {
+    CAPTURE(text);
+    CHECK_FALSE(exact_number(text).has_value());
+  }
+}
+
 TEST_CASE("amounts are equal if their values are") {
   CHECK(Amount{"1.50"} == Amount{"1.5"});
   CHECK_FALSE(Amount{"1.5"} == Amount{"1.51"});

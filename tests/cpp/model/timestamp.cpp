@@ -173,6 +173,25 @@ TEST_CASE("every day of the years 0001 to 9999 is formatted according to the cal
   CHECK(count == 3'652'059);
 }
 
+TEST_CASE("times to load may be written as databases do") {
+  const auto noon = Timestamp::parse("2026-01-31T12:00:00Z");
+  for (const std::string_view text :
+       {"2026-01-31T12:00:00Z", "2026-01-31 12:00:00Z", "2026-01-31 12:00:00+00",
+        "2026-01-31 13:00:00.000+01:00", "2026-01-31T13:00:00+0100", " 2026-01-31t12:00:00z ",
+        "2026-01-31 12:00:00 +00:00"}) {
+    CAPTURE(text);
+    CHECK(Timestamp::parse_loaded(text) == noon);
+  }
+  CHECK(Timestamp::parse_loaded(" 2026-01-31 ") == Timestamp::parse("2026-01-31"));
+  for (const std::string_view text :
+       {"", " ", "2026-01-31 12:00:00", "2026-01-31 12:00", "2026-01-31_12:00:00Z", "2026-01-31 ++",
+        "2026-01-31 12:00:00+1", "2026-01-31 12:00:00+010", "2026-01-31 12:00:00+", "2026-01-31 Z",
+        "31.01.2026 12:00:00Z"}) {
+    CAPTURE(text);
+    CHECK_FALSE(Timestamp::parse_loaded(text).has_value());
+  }
+}
+
 TEST_CASE("random times are equal after formatting and parsing") {
   std::mt19937_64 random(20260131);
   std::uniform_int_distribution<std::int64_t> instants(earliest_timestamp.microseconds,

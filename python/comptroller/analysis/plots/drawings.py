@@ -10,8 +10,10 @@ import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots import frames, marks
-from comptroller.analysis.plots.durations import confirmation_times as confirmation_times
-from comptroller.analysis.plots.durations import stuck_claims as stuck_claims
+from comptroller.analysis.plots.durations import (
+    confirmation_times as confirmation_times,
+    stuck_claims as stuck_claims,
+)
 from comptroller.analysis.plots.frames import by_asset, noted, with_instants, with_series
 from comptroller.analysis.plots.marks import MAX_BARS, ROWS, coloured, drawn, message
 from comptroller.analysis.plots.theme import BLUE, GREEN, ORANGE, VERMILLION, Picture

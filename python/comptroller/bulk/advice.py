@@ -1,0 +1,65 @@
+"""What to do about a rejected line, added to its message."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from comptroller.bulk.mapping import GROUPED, TIME, ColumnMapping
+from comptroller.bulk.rejections import Rejection, RejectionGroup
+from comptroller.description import members
+
+Rejected = TypeVar("Rejected", bound=Rejection | RejectionGroup)
+
+# A member in a message of the core, and its value, if that is a text or a number.
+_TEXT = re.compile(r'(\w+): must be [^"]*?, not "([^"]*)"')
+_NUMBER = re.compile(r"(\w+): must be a string, not (\d+):")
+_ROUNDED = " may be a rounded float"
+
+
+def with_advice(
+    kind: str, options: ColumnMapping, rejections: Sequence[Rejected]
+) -> list[Rejected]:
+    """Returns the rejections of a load with options, with advice in their messages."""
+    types = {name: each["type"].removesuffix("?") for name, each in members(kind).items()}
+    advised: list[Rejected] = []
+    for each in rejections:
+        advice = dict.fromkeys(_advice(kind, types, options, each.message))
+        message = "; ".join([each.message, *advice])
+        advised.append(msgspec.structs.replace(each, message=message) if advice else each)
+    return advised
+
+
+def _advice(
+    kind: str, types: dict[str, str], options: ColumnMapping, message: str
+) -> Iterator[str]:
+    if kind == "controls" and "identity_id: is required" in message:
+        yield (
+            "answers of GET /controls are about one identity and do not name it: give it with "
+            'constants={"identity_id": ...}'
+        )
+    if _ROUNDED in message and options.floats is None:
+        yield 'or give floats="shortest" for the shortest decimal of each float'
+    for member, value in _TEXT.findall(message):
+        if types.get(member) == "amount" and "," in value and GROUPED.fullmatch(value):
+            yield 'give decimal="," if the comma separates the decimals'
+        if types.get(member) == "timestamp":
+            yield from _of_time(options, value)
+    if any(types.get(member) == "timestamp" for member, _ in _NUMBER.findall(message)):
+        yield (
+            "a number is not a time: write times as text, from pandas with "
+            'to_json(date_format="iso", date_unit="us")'
+        )
+
+
+def _of_time(options: ColumnMapping, value: str) -> Iterator[str]:
+    found = TIME.fullmatch(value.strip())
+    if found is None or (found["zone"] and found["time"] is None):
+        return
+    if len(found["a"]) < 4 and found["by"] != "." and options.dayfirst is None:
+        yield "the day or the month may be first; give dayfirst"
+    elif options.tz is None and not found["zone"]:
+        yield 'it has no time zone; give tz, such as tz="UTC" or tz="Europe/Zurich"'

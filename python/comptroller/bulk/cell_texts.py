@@ -1,0 +1,59 @@
+"""Values of rows as the texts of cells, which a load reads as the same values."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from decimal import Decimal
+from math import isfinite
+
+import msgspec
+
+from comptroller.bulk.formulas import escaped
+from comptroller.bulk.mapping import ColumnMapping, plain
+from comptroller.values import AMOUNTS
+
+_NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*")
+
+
+class CellTexts:
+    """The texts of the cells of a CSV file that is loaded with a mapping."""
+
+    def __init__(self, mapping: ColumnMapping) -> None:
+        self._rename = mapping.rename
+        self._has_comma = mapping.decimal == ","
+
+    def of(self, column: str, value: object) -> str | None:
+        """Returns the text of a value; None if it is missing."""
+        value = plain(value)
+        if value is None or isinstance(value, str):
+            return value
+        text = text_of(value)
+        is_amount = self._rename.get(column, column) in AMOUNTS
+        return text.replace(".", ",") if self._has_comma and is_amount else text
+
+
+def text_of(value: object) -> str:
+    """Returns a value as text; a number without an exponent."""
+    try:
+        if isinstance(value, float) and isfinite(value):
+            return str(int(value)) if value.is_integer() else format(Decimal(repr(value)), "f")
+        if isinstance(value, Decimal):
+            return format(value, "f")
+        if isinstance(value, msgspec.Raw):
+            return bytes(value).decode()
+        if isinstance(value, date):
+            return value.isoformat()
+        if isinstance(value, (dict, list, bool)):
+            return json.dumps(value, ensure_ascii=False, default=text_of)
+        return str(value)
+    except (ValueError, RecursionError, TypeError):  # an endless list, or a very long int
+        return f"a {type(value).__name__} that cannot be written"
+
+
+def safe(text: str | None) -> str:
+    """Returns the text of a cell, with an apostrophe before a formula, but for a number."""
+    if text is None:
+        return ""
+    return text if _NUMBER.fullmatch(text) else escaped(text)

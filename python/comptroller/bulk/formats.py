@@ -1,0 +1,98 @@
+"""The format of a file, by its first bytes and its name; and files of other formats."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Literal, TypeAlias
+
+from comptroller.errors import invalid
+
+Format: TypeAlias = Literal["json", "csv", "parquet", "xlsx"]
+
+#: The suffixes of the files that a load reads, and the formats that they promise.
+FORMATS: dict[str, Format] = {
+    ".ndjson": "json",
+    ".jsonl": "json",
+    ".json": "json",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".xlsx": "xlsx",
+}
+
+_SEPARATORS = ",;\t|"
+_MARK = b"\xef\xbb\xbf"
+_TEXT_BYTES = 1024  # in which text has no NUL
+
+_SAVE = "open it in a spreadsheet and save it as .xlsx or CSV"
+_OTHERS: dict[bytes, str] = {
+    b"\xd0\xcf\x11\xe0": f"an old Excel file (.xls), or one with a password; {_SAVE}",
+    b"%PDF": "a PDF; load the table from which it was printed",
+    b"SQLite format 3\0": "an SQLite database; export its tables and load them",
+    b"ARROW1": "an Arrow file; read it, for example with polars.read_ipc, and load the frame",
+    b"\x89PNG": "a picture; load the table that it shows",
+    b"\x7fELF": "a program; name a file of records",
+}
+_MARKUP: dict[bytes, str] = {
+    b"<?xml": f"XML; {_SAVE}",
+    b"<": f"a page of HTML, whatever its name; {_SAVE}",
+}
+
+
+def format_of(head: bytes, name: str) -> Format:
+    """Returns the format of a file by its first bytes, then by the suffix of its name.
+
+    Raises InvalidRequest for another format, and if the suffix promises a binary format that the
+    bytes are not.
+    """
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return "xlsx"
+    _refuse_others(head, name)
+    suffix = PurePath(name).suffix.lower()
+    promised = FORMATS.get(suffix)
+    if promised in ("parquet", "xlsx") and head:
+        raise invalid("source", f"{name} cannot be read: it is not a file of the format {suffix}")
+    return promised or ("csv" if _is_table(head) else "json")
+
+
+def separator_of(head: bytes) -> str:
+    """Returns the separator that appears most often in the first line, outside of quotes."""
+    line = head.removeprefix(_MARK).lstrip(b"\r\n").partition(b"\n")[0]
+    plain = b"".join(line.split(b'"')[::2]).decode(errors="replace")
+    return max(_SEPARATORS, key=plain.count)
+
+
+def _refuse_others(head: bytes, name: str) -> None:
+    """Raises InvalidRequest, which says what to do, for what is no file of records."""
+    text = head.removeprefix(_MARK).lstrip()
+    what = next((what for magic, what in _OTHERS.items() if head.startswith(magic)), None)
+    what = what or next((what for start, what in _MARKUP.items() if text.startswith(start)), None)
+    is_json = text[:1] in (b"{", b"[") and head[1:2] != b"\0"
+    if what is None and not is_json and b"\0" in head[:_TEXT_BYTES]:
+        what = _with_zeros(head)
+    if what is not None:
+        raise invalid("source", f"{name} cannot be read: it is {what}")
+
+
+def _with_zeros(head: bytes) -> str:
+    """Returns what text with NUL characters is."""
+    halves = [head[start:_TEXT_BYTES:2] for start in (0, 1)]
+    even, odd = (half.count(0) > len(half) / 4 for half in halves)
+    encoding = None if even == odd else "UTF-16BE" if even else "UTF-16LE"
+    if encoding is None:
+        return "binary, of no format that a load reads; give NDJSON, JSON, CSV, Parquet or .xlsx"
+    advice = f"convert it to UTF-8, for example with iconv -f {encoding} -t UTF-8"
+    return f"{encoding} text without a byte order mark; {advice}"
+
+
+def _is_table(head: bytes) -> bool:
+    """Whether text without a suffix is a table: not JSON, with a separator in its first line."""
+    text = head.removeprefix(_MARK).lstrip()
+    line = text.partition(b"\n")[0]
+    try:
+        shown = line.decode()
+    except UnicodeDecodeError:
+        return False
+    return text[:1] not in (b"{", b"[") and any(each in shown for each in _SEPARATORS)

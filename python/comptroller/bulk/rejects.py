@@ -1,0 +1,204 @@
+"""The file of the rejected rows of a load, to correct and load again."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from comptroller import arguments
+from comptroller.bulk.cell_texts import CellTexts, safe, text_of
+from comptroller.bulk.files import refuse_store, whole_file
+from comptroller.bulk.mapping import ColumnMapping
+from comptroller.bulk.rejections import Rejection
+from comptroller.errors import invalid
+
+if TYPE_CHECKING:
+    import polars
+
+_REJECTED = ("line", "id", "member", "value", "code", "message")
+_ROWS_AT_ONCE = 10_000
+
+#: Returns a rejection of the core as the caller sees it, and its row, if that is not in the line.
+Explain = Callable[[Rejection], tuple[Rejection, Mapping[Any, object] | None]]
+
+
+class SourceRows:
+    """The rows of a source that can be read only once, as the texts of cells, in a temporary file.
+
+    `mapping` is that of the load.
+    """
+
+    def __init__(self, mapping: ColumnMapping) -> None:
+        self._file = TemporaryFile()  # noqa: SIM115
+        self._texts = CellTexts(mapping)
+
+    def add(self, row: object) -> None:
+        """Takes the next row."""
+        if isinstance(row, msgspec.Struct):
+            row = msgspec.structs.asdict(row)
+        given = row if isinstance(row, Mapping) else {"row": row}
+        texts = {text_of(name): self._texts.of(str(name), value) for name, value in given.items()}
+        self._file.write(json.dumps(texts).encode() + b"\n")
+
+    def __iter__(self) -> Iterator[dict[str, str | None]]:
+        self._file.seek(0)
+        yield from map(json.loads, self._file)
+
+    def close(self) -> None:
+        """Removes the rows."""
+        self._file.close()
+
+
+class Rows(NamedTuple):
+    """The rows of the source of a load, in one of two forms; neither if they are in the lines."""
+
+    frames: Callable[[], Iterable[polars.DataFrame]] | None
+    kept: SourceRows | None
+    separator: str  # of the file to write
+    is_escaped: bool  # the cells have apostrophes already
+
+
+class Rejects:
+    """Collects all rejections of a load, and writes them with their rows as a CSV file."""
+
+    def __init__(self, path: str, mapping: ColumnMapping) -> None:
+        self._path = path
+        self._mapping = mapping
+        self._texts = CellTexts(mapping)
+        self._file = TemporaryFile()  # noqa: SIM115
+        self.is_empty = True
+
+    def take(self, rejection: bytes | None, text: bytes) -> None:
+        """Takes a rejection as JSON, and its line; None discards what was taken."""
+        if rejection is None:
+            self._file.seek(0)
+            self._file.truncate()
+            return
+        self.is_empty = False
+        row = text.decode(errors="backslashreplace")
+        self._file.write(rejection[:-1] + b',"row":' + json.dumps(row).encode() + b"}\n")
+
+    def close(self) -> None:
+        """Removes the collected rejections."""
+        self._file.close()
+
+    def write(self, explain: Explain, rows: Rows, listed: list[Rejection], rejected: int) -> None:
+        """Writes the file.
+
+        A server reports only the rejections that its result lists, so these are `listed` of all
+        `rejected`. Warns if it does not list all.
+        """
+        with whole_file(self._path) as part, part.open("w", encoding="utf-8", newline="") as out:
+            writer = csv.writer(out, delimiter=rows.separator)
+            if rows.frames is not None:
+                self._write_table(writer, explain, rows, listed)
+            else:
+                self._write_rows(writer, lambda: self._rows(explain, rows.kept, listed))
+        if self.is_empty and rejected > len(listed):
+            warnings.warn(
+                f"{self._path} has {len(listed):,} of {rejected:,} rejected rows, because a remote "
+                "service lists no more; correct and load them, then load the source again",
+                stacklevel=4,
+            )
+
+    def _taken(self, listed: list[Rejection]) -> Iterator[tuple[Rejection, str]]:
+        if self.is_empty:
+            yield from ((each, "") for each in listed)
+            return
+        self._file.seek(0)
+        for line in self._file:
+            given = json.loads(line)
+            row = given.pop("row")
+            yield msgspec.convert(given, Rejection), row
+
+    def _rows(
+        self, explain: Explain, kept: SourceRows | None, listed: list[Rejection]
+    ) -> Iterator[tuple[Rejection, Mapping[str, str | None]]]:
+        """Yields the rejections, and the cells of their rows."""
+        if kept is None:
+            for rejection, text in self._taken(listed):
+                shown, row = explain(rejection)
+                members = _members(text, row)
+                yield shown, {name: self._texts.of(name, each) for name, each in members.items()}
+            return
+        reasons = {each.line: each for each, _ in self._taken(listed)}
+        for number, cells in enumerate(kept, start=1):
+            if number in reasons:
+                yield explain(reasons[number])[0], cells
+
+    def _write_rows(self, writer: Any, rows: Callable[[], Iterator[Any]]) -> None:
+        columns: dict[str, None] = {}
+        for _, cells in rows():
+            columns |= dict.fromkeys(cells)
+        columns |= dict.fromkeys(self._mapping.rename)  # which a load with the options needs
+        _write_header(writer, columns)
+        for shown, cells in rows():
+            writer.writerow([*(safe(cells.get(name)) for name in columns), *_reason(shown)])
+
+    def _write_table(
+        self, writer: Any, explain: Explain, rows: Rows, listed: list[Rejection]
+    ) -> None:
+        reasons = {each.line: explain(each)[0] for each, _ in self._taken(listed)}
+        row_number = 0
+        for frame in rows.frames() if rows.frames else ():
+            if row_number == 0:
+                _write_header(writer, frame.columns)
+            wanted = [place for place in range(frame.height) if row_number + place + 1 in reasons]
+            for begin in range(0, len(wanted), _ROWS_AT_ONCE):
+                places = wanted[begin : begin + _ROWS_AT_ONCE]
+                for place, row in zip(places, frame[places].iter_rows(), strict=True):
+                    cells = (
+                        self._cell(name, each, is_escaped=rows.is_escaped)
+                        for name, each in zip(frame.columns, row, strict=True)
+                    )
+                    writer.writerow([*cells, *_reason(reasons[row_number + place + 1])])
+            row_number += frame.height
+
+    def _cell(self, column: str, value: object, *, is_escaped: bool) -> str:
+        text = self._texts.of(column, value)
+        return text if is_escaped and text and text.startswith("'") else safe(text)
+
+
+def rejects_path(path: object, *sources: object) -> str:
+    """Returns the path of a file of rejects, before anything is loaded.
+
+    Raises InvalidRequest if it is a store, the file of one of `sources`, or in no folder.
+    """
+    place = arguments.path("rejects", path)
+    refuse_store("rejects", place)
+    for source in sources:
+        if (
+            isinstance(source, (str, os.PathLike))
+            and Path(source).resolve() == Path(place).resolve()
+        ):
+            raise invalid("rejects", f"{place} is read by this load; name another file")
+    if not os.access(Path(place).resolve().parent, os.W_OK):
+        raise invalid("rejects", f"{place} cannot be written; name a file in a folder that exists")
+    return place
+
+
+def _write_header(writer: Any, columns: Iterable[str]) -> None:
+    writer.writerow([*map(safe, columns), *(f"rejected_{name}" for name in _REJECTED)])
+
+
+def _reason(rejection: Rejection) -> list[str]:
+    values = (getattr(rejection, name) for name in _REJECTED)
+    return [safe(None if value is None else str(value)) for value in values]
+
+
+def _members(text: str, row: Mapping[Any, object] | None) -> dict[str, object]:
+    if row is not None:
+        return {str(name): value for name, value in row.items()}
+    try:
+        given = json.loads(text, parse_float=str, parse_int=str) if text else {}
+    except ValueError:
+        given = None
+    return given if isinstance(given, dict) else {"row": text}

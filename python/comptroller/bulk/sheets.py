@@ -1,0 +1,95 @@
+"""Sheets of Excel files as frames, with the type of each cell, read by python-calamine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from comptroller.errors import invalid, require
+
+if TYPE_CHECKING:
+    import polars
+
+
+class Sheet(NamedTuple):
+    """The rows of a sheet below its header, and how many rows of the sheet are before them."""
+
+    frame: polars.DataFrame
+    rows_before: int
+
+
+def read_sheet(path: str, name: str, sheet: str | None) -> Sheet:
+    """Returns the rows of a sheet of an Excel file, also empty ones.
+
+    A column of cells of several types has the cells as objects. Raises InvalidRequest if no sheet
+    is named and several have rows.
+    """
+    frames = require("polars", f"reading {name}", "analysis")
+    library = require("python_calamine", f"reading {name}", "analysis")
+    try:
+        workbook = library.load_workbook(path)
+        names: list[str] = workbook.sheet_names
+        if sheet is not None and sheet not in names:
+            raise invalid("sheet", f"{name} has no sheet {sheet!r}; it has {', '.join(names)}")
+        rows = [_rows(workbook, each) for each in ([sheet] if sheet is not None else names)]
+    except (library.CalamineError, library.XmlError, library.ZipError, OSError) as error:
+        raise invalid("source", f"{name} cannot be read: {error}") from error
+    filled = [each for each in rows if len(each) > 1] or rows[:1]
+    if len(filled) > 1:
+        several = f"{len(filled)} sheets with rows"
+        raise invalid("sheet", f"{name} has {several}; name one of {', '.join(names)}")
+    return _sheet(frames, name, filled[0] if filled else [])
+
+
+def _rows(workbook: Any, sheet: str) -> list[list[object]]:
+    """Returns the rows of a sheet from its first; a sheet that only has a chart has none."""
+    found = workbook.get_sheet_by_name(sheet)
+    return found.to_python(skip_empty_area=False) if found.height else []
+
+
+def _sheet(library: Any, name: str, rows: list[list[object]]) -> Sheet:
+    header = next((place for place, row in enumerate(rows) if any(cell != "" for cell in row)), 0)
+    if not rows:
+        return Sheet(library.DataFrame(), 1)
+    titles = [_title(cell) for cell in rows[header]]
+    cells = rows[header + 1 :]
+    columns: dict[str, Any] = {}
+    for place, title in enumerate(titles):
+        values = [_value(row[place]) for row in cells]
+        if title is None:
+            if all(value is None for value in values):
+                continue
+            title = f"column {place + 1}"
+        if title in columns:
+            raise invalid("source", f"{name} has the column {title!r} more than once; rename one")
+        columns[title] = _column(library, title, values)
+    return Sheet(library.DataFrame([*columns.values()]), header + 1)
+
+
+def _title(cell: object) -> str | None:
+    value = _value(cell)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return None if value is None else str(value)
+
+
+def _value(cell: object) -> object:
+    """Returns the value of a cell; None if it is empty."""
+    return None if isinstance(cell, str) and cell == "" else cell
+
+
+def _column(library: Any, name: str, values: Sequence[object]) -> Any:
+    types = {type(value) for value in values} - {type(None)}
+    dtypes = {
+        str: library.String,
+        float: library.Float64,
+        int: library.Int64,
+        bool: library.Boolean,
+        date: library.Date,
+        datetime: library.Datetime("us"),
+        time: library.Time,
+        timedelta: library.Duration("us"),
+    }
+    dtype = dtypes.get(types.pop()) if len(types) == 1 else library.Null if not types else None
+    return library.Series(name, values, dtype=library.Object if dtype is None else dtype)

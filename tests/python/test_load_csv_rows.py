@@ -1,0 +1,102 @@
+"""A broken row of a CSV file is one rejection; each rejection has the line of the file."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from comptroller import InvalidRequest, Service
+from examples import GROUP, accounted
+
+pytest.importorskip("polars")
+
+HEADER = "id,payout_group_id,claim_type,onchain_status,amount,created_at"
+
+
+def row(number: int, amount: str = "1", *, more: str = "") -> str:
+    return f"c{number},{GROUP},CLAIM_ALL,FAILED,{amount},2026-01-01{more}"
+
+
+def file_of(*rows: str, before: str = "", end: str = "\n") -> io.BytesIO:
+    return io.BytesIO((before + end.join([HEADER, *rows]) + end).encode())
+
+
+BROKEN = {
+    "too many cells": row(2, more=",x"),
+    "too few cells": "c2",
+    "a quote that is not closed": row(2, '"1'),
+    "text after a quote": row(2, '"x"y'),
+    "a quote that is not closed at the end": row(2, more=',"'),
+    "a quote in an amount": row(2, '5" x'),
+}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("place", [1, 3])
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_broken_row_is_one_rejection(
+    operator: Service, tmp_path: Path, broken: str, place: int, end: str
+) -> None:
+    rows = [row(n) for n in range(3, place + 2)] + [BROKEN[broken], "", row(1, "x"), row(0)]
+    name = tmp_path / "x.csv"
+    name.write_bytes(file_of(*rows, end=end).getvalue())
+    result = accounted(operator.load("claims", name, keep_going=True, rejects=tmp_path / "r.csv"))
+    assert [each.line for each in result.rejections] == [place + 1, place + 3]
+    assert (result.inserted, result.blank) == (place, 1)
+    first = result.rejections[0].message
+    assert f"line {place + 1} has" in first or first.startswith("amount: ")
+    rejects = (tmp_path / "r.csv").read_text()
+    assert rejects.count("invalid-request") == 2
+    again = accounted(operator.load("claims", tmp_path / "r.csv", keep_going=True))
+    assert (again.rejected, again.inserted) == (2, 0)
+
+
+def test_a_broken_row_stops_a_load_of_all_rows(operator: Service) -> None:
+    result = accounted(operator.load("claims", file_of(row(1), row(2, more=",x"), row(3))))
+    assert not result.committed
+    assert "line 3 has more cells than the first row: 7 cells" in result.rejections[0].message
+    assert operator.claims.list().items == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "before", "lines"),
+    [
+        ((row(1, "x"), row(2), row(3, "x")), "", [2, 4]),
+        ((row(1, "x"), row(2), row(3, "x")), "\n\r\n \n", [5, 7]),
+        (("", row(1, "x"), "", "", row(2), " ", row(3, "x")), "\n", [4, 9]),
+        ((row(1, '"x\ny"'), "", row(2, "x")), "", [2, 5]),
+        ((row(1), row(2, "x")), "\ufeff", [3]),
+    ],
+)
+@pytest.mark.parametrize("broken", [(), ("c9",)])
+def test_rejections_have_the_lines_of_the_file(
+    operator: Service, rows: tuple[str, ...], before: str, lines: list[int], broken: tuple[str, ...]
+) -> None:
+    content = file_of(*rows, *broken, before=before)
+    last = content.getvalue().count(b"\n")
+    result = accounted(operator.load("claims", content, keep_going=True))
+    found = [each.line for each in result.rejections]
+    assert found == [*lines, *([last] if broken else [])]
+    assert min(each.first_line for each in result.summary()) == lines[0]
+
+
+def test_quotes_within_cells_are_text(operator: Service) -> None:
+    header = f"{HEADER},error_message"
+    rows = [f'{row(1)},5" pipe', f'{row(2)},a "quoted"', f'{row(3)},"a ""b"" c"', row(4)]
+    content = io.BytesIO("\n".join([header, *rows]).encode())
+    result = accounted(operator.load("claims", content, keep_going=True))
+    assert [each.line for each in result.rejections] == [5]
+    assert [operator.claims.get(f"c{n}").error_message for n in (1, 2, 3)] == [
+        '5" pipe',
+        'a "quoted"',
+        'a "b" c',
+    ]
+
+
+@pytest.mark.parametrize("rows", [("1,2", "3,4"), ("1,2,3,4,5,6,7",), (f'"{row(1)}',)])
+def test_a_file_without_whole_rows_is_refused_at_once(
+    operator: Service, rows: tuple[str, ...]
+) -> None:
+    with pytest.raises(InvalidRequest, match=r"line 2 has .*the first row must be the header"):
+        operator.load("claims", file_of(*rows), keep_going=True)

@@ -1,0 +1,102 @@
+"""Cells of Excel files have the types that they have in the sheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from comptroller import Service
+from examples import GROUP, accounted
+
+for needed in ("polars", "python_calamine", "xlsxwriter"):
+    pytest.importorskip(needed)
+
+HEADER = ["id", "payout_group_id", "claim_type", "onchain_status", "amount", "created_at"]
+
+
+def sheet_of(rows: dict[int, list[object]], header_row: int = 0, column: int = 0) -> io.BytesIO:
+    """Returns a workbook with rows of id, amount and time at the given places, from 0."""
+    import xlsxwriter
+
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out, {"in_memory": True}) as book:
+        sheet = book.add_worksheet()
+        day = book.add_format({"num_format": "dd.mm.yyyy"})
+        sheet.write_row(header_row, column, HEADER)
+        for place, (id, amount, at) in rows.items():
+            for number, cell in enumerate((id, GROUP, "CLAIM_ALL", "FAILED", amount, at), column):
+                if isinstance(cell, str):
+                    sheet.write_string(place, number, cell)
+                elif isinstance(cell, datetime):
+                    sheet.write_datetime(place, number, cell, day)
+                else:
+                    sheet.write(place, number, cell)
+    return io.BytesIO(out.getvalue())
+
+
+TIME = "2026-01-01T00:00:00Z"
+
+
+def test_each_cell_has_its_own_type(
+    operator: Service, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    content = sheet_of(
+        {
+            1: ["a", 1.5, TIME],
+            2: [1001, "2.50", datetime(2026, 1, 1)],
+            3: [1002, True, TIME],
+            4: ["b", 0.1, datetime(2026, 1, 1, 12)],
+            5: [1003, "x", datetime(2026, 1, 2)],
+            6: [1004.5, 1e-7, "2026-01-01"],
+        }
+    )
+    rejects = tmp_path / "r.csv"
+    result = accounted(
+        operator.load("claims", content, floats="shortest", keep_going=True, rejects=rejects)
+    )
+    assert [(each.line, each.member) for each in result.rejections] == [
+        (4, "amount"),
+        (5, "created_at"),
+        (6, "amount"),
+    ]
+    assert "give tz" in result.rejections[1].message
+    assert {each.id: format(each.amount, "f") for each in operator.claims.iter()} == {
+        "a": "1.5",
+        "1001": "2.50",
+        "1004.5": "0.0000001",
+    }
+    with rejects.open(newline="") as file:
+        assert [row["id"] for row in csv.DictReader(file)] == ["1002", "b", "1003"]
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("column", [0, 2])
+@pytest.mark.parametrize(
+    ("header_row", "places"), [(0, (1, 2)), (3, (4, 5)), (0, (4, 9)), (2, (5, 6))]
+)
+def test_rejections_have_the_row_of_the_sheet(
+    operator: Service, header_row: int, places: tuple[int, int], column: int
+) -> None:
+    rows: dict[int, list[object]] = {place: [f"c{place}", "x", TIME] for place in places}
+    result = accounted(operator.load("claims", sheet_of(rows, header_row, column)))
+    assert [each.line for each in result.rejections] == [place + 1 for place in places]
+    assert result.blank == places[1] - header_row - len(places)
+
+
+@pytest.mark.parametrize(
+    ("options", "created_at"),
+    [
+        ({}, "2026-07-01T00:00:00+00:00"),
+        ({"tz": "Europe/Zurich"}, "2026-06-30T22:00:00+00:00"),
+    ],
+)
+def test_a_date_is_the_start_of_its_day(
+    operator: Service, options: dict[str, Any], created_at: str
+) -> None:
+    content = sheet_of({1: ["a", "1", datetime(2026, 7, 1)], 2: ["b", "1", datetime(2026, 7, 1)]})
+    assert accounted(operator.load("claims", content, **options)).inserted == 2
+    assert operator.claims.get("a").created_at.isoformat() == created_at
