@@ -3,8 +3,8 @@
 -- Without rows: no control was created, or none that the filters select.
 --
 -- active = all created - all deleted until the end of the period. median_days is the time within
--- which half of the controls created in the period are deleted; active controls count as longer than
--- from their creation to the newest time of all controls (the Kaplan-Meier estimate). Controls
+-- which half of the controls created in the period are deleted; active controls count as longer
+-- than from their creation to the newest time of all controls (the Kaplan-Meier estimate). Controls
 -- created outside since and until are excluded, from active too. A control deleted before it was
 -- created counts as deleted when it was created. A control has neither status nor chain, asset,
 -- jurisdiction or payout group, so these filters select none.
