@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -139,6 +140,8 @@ def sheet_frame(path: str, name: str, sheet: str | None) -> polars.DataFrame:
     """
     frames = require("polars", f"reading {name}", "analysis")
     library = require("fastexcel", f"reading {name}", "analysis")
+    # It warns of each column without values, which without a handler is printed.
+    logging.getLogger("fastexcel.types.dtype").setLevel(logging.ERROR)
     try:
         workbook = library.read_excel(path)
         names: list[str] = workbook.sheet_names
