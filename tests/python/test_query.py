@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -232,3 +234,12 @@ def test_a_sheet_refuses_what_it_cannot_hold(run: Run, tmp_path: Path) -> None:
     assert ended.code == 1
     assert "1,048,576 rows are too many for Excel; a sheet has at most 1,048,575 rows" in ended.err
     assert not (tmp_path / "x.xlsx").exists()
+
+
+def test_an_empty_column_of_a_sheet_prints_no_warning(run: Run) -> None:
+    assert run("load", "claims", "-", given=lines(claim("c-1"))).code == 0
+    assert run("query", "SELECT 1 AS a, NULL AS nothing", "--out", "x.xlsx").code == 0
+    executable = Path(sys.executable).with_name("comptroller")
+    words = ["query", "SELECT count(*) AS n FROM t", "--with", "t=x.xlsx", "--format", "csv"]
+    ended = subprocess.run([executable, *words], capture_output=True, text=True, check=True)
+    assert (ended.stdout, ended.stderr) == ("n\n1\n", "")

@@ -87,7 +87,8 @@ WITH addresses_of AS (
   UNION ALL
   SELECT created_at, 'control', id, 'created', NULL, NULL, created_by, why FROM controls_of
   UNION ALL
-  SELECT deleted_at, 'control', id, 'deleted', NULL, NULL, deleted_by, coalesce(deletion_reason, why)
+  SELECT
+    deleted_at, 'control', id, 'deleted', NULL, NULL, deleted_by, coalesce(deletion_reason, why)
   FROM controls_of WHERE deleted_at IS NOT NULL
   UNION ALL
   SELECT created_at, 'orchestration', id, 'created', source_asset, source_amount, NULL, route
