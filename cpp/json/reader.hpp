@@ -14,7 +14,8 @@
 
 #include "json/document.hpp"
 #include "model/error.hpp"
-#include "model/records.hpp"
+#include "model/metadata.hpp"
+#include "model/scalar.hpp"
 #include "model/wording.hpp"
 
 namespace comptroller::json {
@@ -101,7 +102,7 @@ class RecordReader {
     for_each_indexed_field<R>([&]<class F, std::size_t I>() {
       if (I != position) return;
       using T = typename F::Type;
-      if constexpr (is_computed<bare<T>>) {
+      if constexpr (is_derived<bare<T>>) {
         refuse_duplicates(value);
       } else if constexpr (is_optional<T>) {
         if (shows_null<F> && value.is_null()) return;
@@ -116,11 +117,11 @@ class RecordReader {
   void read_value(std::string_view name, const simdjson::dom::element& value, T& into) {
     std::string_view text;
     if (value.get_string().get(text) != simdjson::SUCCESS) {
-      refuse(name, "must be a string" + not_number(value) + ": " + Scalar<T>::expectation());
-    } else if (auto parsed = Scalar<T>::parse(text)) {
+      refuse(name, "must be a string" + not_number(value) + ": " + FieldType<T>::expectation());
+    } else if (auto parsed = FieldType<T>::parse(text)) {
       into = *std::move(parsed);
     } else {
-      refuse(name, refused_text(Scalar<T>::expectation(), text));
+      refuse(name, refused_text(FieldType<T>::expectation(), text));
     }
   }
 
