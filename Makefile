@@ -8,7 +8,7 @@
 #   make lint       ruff, mypy, clang-format
 #   make tidy       clang-tidy
 #   make wheels     on Linux, wheels for each installed interpreter of PYTHONS, in dist
-#   make generate   the Python modules generated from the core's description and the reports
+#   make generate   Python modules and parts of docs/, from the core's description and the reports
 #   make docs       the documentation as HTML, in build/docs
 #   make pictures   the pictures of the documentation, with chromium
 #   make bench      the benchmarks with their peers; benchmarks over HTTP need wrk, and counts of a list's
@@ -62,7 +62,7 @@ lint: .venv/package .venv/tools
 	@$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 
 generate: .venv/package .venv/tools
-	@$(BIN)/python generate python/comptroller
+	@$(BIN)/python generate python/comptroller docs
 
 docs: .venv/package .venv/documenters
 	@echo "== documentation"

@@ -1,6 +1,7 @@
-"""Generates modules of the package from the core's description and the registry of reports.
+"""Generates modules and tables of the documentation from the core's description and the reports.
 
-`make generate` runs it with the package installed. The argument is the folder of the package.
+`make generate` runs it with the package installed. The arguments are the folders of the package
+and of the documentation.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from pathlib import Path
 import description
 import openapi
 import operations
+import pages
 import records
 import reports
 
 
-def modules() -> dict[str, str]:
+def modules(core: description.Description) -> dict[str, str]:
     """Returns every generated module by its path in the package."""
-    core = description.read()
     return {
         "values.py": records.values_module(core),
         "records.py": records.records_module(core),
@@ -38,10 +39,14 @@ def modules() -> dict[str, str]:
     }
 
 
-def main(package: Path) -> None:
-    """Writes the modules that differ from the existing files."""
-    for path, text in modules().items():
-        place = package / path
+def main(package: Path, docs: Path) -> None:
+    """Writes the files that differ from the existing ones."""
+    core = description.read()
+    generated = {
+        **{package / path: text for path, text in modules(core).items()},
+        **{docs / path: text for path, text in pages.pages(core).items()},
+    }
+    for place, text in generated.items():
         place.parent.mkdir(parents=True, exist_ok=True)
         if not place.exists() or place.read_text() != text:
             place.write_text(text)
@@ -49,4 +54,4 @@ def main(package: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

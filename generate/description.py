@@ -93,10 +93,12 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """An error code with its HTTP status."""
+    """An error code with its HTTP status, its explanation, and what the caller can do."""
 
     code: str
     status: int
+    explanation: str
+    remedy: str
 
 
 class Description(msgspec.Struct, frozen=True):

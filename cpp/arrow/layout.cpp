@@ -7,6 +7,7 @@
 #include "rules/controls.hpp"
 #include "store/identities.hpp"
 #include "store/reward_addresses.hpp"
+#include "store/tables.hpp"
 
 namespace comptroller::arrow {
 
@@ -18,7 +19,7 @@ std::vector<ShownColumn> columns_of(Audience audience) {
   for_each_field<R>([&]<class F>() {
     using T = typename F::Type;
     if (!is_shown<bare<T>>(audience)) return;
-    ShownColumn column{.name = F::name, .is_computed = is_computed<bare<T>>};
+    ShownColumn column{.name = F::name, .is_computed = is_derived<bare<T>>};
     column.make = [](std::string_view name, ColumnOptions options) {
       return make_builder<T>(name, options);
     };

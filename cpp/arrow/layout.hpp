@@ -10,6 +10,10 @@
 #include "arrow/stream.hpp"
 #include "store/listing.hpp"
 
+namespace comptroller {
+struct Identity;
+}
+
 namespace comptroller::arrow {
 
 // The source of the values of a column: the rows of the last step of a query, or an identity if a

@@ -18,7 +18,7 @@ Use use_of(std::string_view name) {
   for_each_field<Line>([&]<class F>() {
     using T = bare<typename F::Type>;
     if (F::name != name) return;
-    if constexpr (std::same_as<T, Ignored>) {
+    if constexpr (std::same_as<T, DerivedInput>) {
       use = Use::omitted;
     } else {
       constexpr StorageClass storage = store::storage_class<T>();

@@ -31,9 +31,10 @@ inline PyObject* make_instance(PyTypeObject* type, PyObject*, PyObject*) {
   return pybind11::detail::make_new_instance(type);
 }
 
-// Seals a class: it can no longer be changed, and __class__ of another object cannot be set to it.
+// Freezes a class: it can no longer be changed, and __class__ of another object cannot be set to
+// it.
 template <class... Definition>
-void seal(const pybind11::class_<Definition...>& defined) {
+void freeze(const pybind11::class_<Definition...>& defined) {
   auto* type = reinterpret_cast<PyTypeObject*>(defined.ptr());
   type->tp_new = make_instance;
   type->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;

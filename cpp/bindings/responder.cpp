@@ -23,13 +23,14 @@ using service::DeferredWrites;
 using Ticket = DeferredWrites::Ticket;
 
 Ticket submit_call(DeferredWrites& writes, const Store& store, const Principal& principal,
-                   std::string operation, const Parameters& parameters,
+                   const std::string& operation, const Parameters& parameters,
                    const std::optional<py::bytes>& body,
                    std::optional<std::string> idempotency_key) {
-  const service::Call call{std::move(operation), to_parameters(parameters),
+  const auto service = store.service();
+  const service::Call call{&service::require_operation(operation), to_parameters(parameters),
                            body ? std::string(*body) : std::string(), std::move(idempotency_key)};
   const GilReleased released;
-  return writes.submit(*store.service(), principal, call);
+  return writes.submit(*service, principal, call);
 }
 
 // Like to_python_error, but never throws a C++ exception: one failed write must not prevent the
@@ -91,9 +92,9 @@ std::unique_ptr<SharedResponder> make_responder(const py::iterable& rows,
   for (const py::handle row : rows) {
     options.routes.push_back(
         {row.attr("method").cast<std::string>(), row.attr("path").cast<std::string>(),
-         row.attr("operation").cast<std::string>(), row.attr("is_operators").cast<bool>(),
-         text_or_empty(row.attr("envelope")), text_or_empty(row.attr("items_alias")),
-         row.attr("header_lines").cast<py::bytes>()});
+         &service::require_operation(row.attr("operation").cast<std::string>()),
+         row.attr("is_operators").cast<bool>(), text_or_empty(row.attr("envelope")),
+         text_or_empty(row.attr("items_alias")), row.attr("header_lines").cast<py::bytes>()});
   }
   return std::make_unique<SharedResponder>(std::move(options));
 }
@@ -186,35 +187,37 @@ py::list counts(SharedResponder& responder) {
 
 void bind_responder(py::module_& module) {
   using py::arg;
-  seal(py::class_<DeferredWrites>(module, "DeferredWrites", py::is_final())
-           .def(py::init<>())
-           .def("submit", &submit_call, arg("store"), arg("principal"), arg("operation"),
-                arg("parameters"), arg("body") = py::none(), arg("idempotency_key") = py::none())
-           .def("fileno", &DeferredWrites::descriptor)
-           .def("take", &take_completed));
-  seal(py::class_<SharedResponder>(module, "Responder", py::is_final())
-           .def(py::init(&make_responder), arg("routes"), py::kw_only(), arg("bounds_s"),
-                arg("large_bytes"))
-           .def("read", &read, arg("store"), arg("target"), arg("headers"), arg("keeps_alive"))
-           .def("end_reads", shared(&Responder::end_reads))
-           .def("submit", &submit, arg("store"), arg("writes"), arg("method"), arg("target"),
-                arg("headers"), arg("body"), arg("keeps_alive"))
-           .def("finish", &finish, arg("ticket"), arg("body"), arg("is_replay"))
-           .def("discard", shared(&Responder::discard), arg("ticket"))
-           .def("admit", &admit, arg("token"), arg("principal"), arg("client"), arg("customer"),
-                arg("until_s"))
-           .def("client_of", &client_of, arg("method"), arg("target"), arg("headers"), arg("now_s"))
-           .def("forget", shared(&Responder::forget))
-           .def("set_date", shared(&Responder::set_date), arg("line"))
-           .def("take_log",
-                [](SharedResponder& responder) {
-                  return py::bytes(responder.with(std::mem_fn(&Responder::take_log)));
-                })
-           .def("counts", &counts));
+  freeze(py::class_<DeferredWrites>(module, "DeferredWrites", py::is_final())
+             .def(py::init<>())
+             .def("submit", &submit_call, arg("store"), arg("principal"), arg("operation"),
+                  arg("parameters"), arg("body") = py::none(), arg("idempotency_key") = py::none())
+             .def("fileno", &DeferredWrites::descriptor)
+             .def("take", &take_completed));
+  freeze(
+      py::class_<SharedResponder>(module, "Responder", py::is_final())
+          .def(py::init(&make_responder), arg("routes"), py::kw_only(), arg("bounds_s"),
+               arg("large_bytes"))
+          .def("read", &read, arg("store"), arg("target"), arg("headers"), arg("keeps_alive"))
+          .def("end_reads", shared(&Responder::end_reads))
+          .def("submit", &submit, arg("store"), arg("writes"), arg("method"), arg("target"),
+               arg("headers"), arg("body"), arg("keeps_alive"))
+          .def("finish", &finish, arg("ticket"), arg("body"), arg("is_replay"))
+          .def("discard", shared(&Responder::discard), arg("ticket"))
+          .def("admit", &admit, arg("token"), arg("principal"), arg("client"), arg("customer"),
+               arg("until_s"))
+          .def("client_of", &client_of, arg("method"), arg("target"), arg("headers"), arg("now_s"))
+          .def("forget", shared(&Responder::forget))
+          .def("set_date", shared(&Responder::set_date), arg("line"))
+          .def("take_log",
+               [](SharedResponder& responder) {
+                 return py::bytes(responder.with(std::mem_fn(&Responder::take_log)));
+               })
+          .def("counts", &counts));
   module.def(
       "is_short",
       [](const Principal& principal, const std::string& operation, const Parameters& parameters) {
-        return service::is_short(principal, operation, to_parameters(parameters));
+        return service::is_short(principal, service::require_operation(operation),
+                                 to_parameters(parameters));
       },
       arg("principal"), arg("operation"), arg("parameters"));
   module.def(

@@ -43,8 +43,8 @@ std::unique_ptr<Sample> sample(std::string kind, std::uint64_t rows, std::uint64
 }  // namespace
 
 void bind_sample(py::module_& module) {
-  seal(py::class_<Sample>(module, "Sample", py::is_final())
-           .def("next", &Sample::next, py::arg("size")));
+  freeze(py::class_<Sample>(module, "Sample", py::is_final())
+             .def("next", &Sample::next, py::arg("size")));
   module.def("sample", &sample, py::arg("kind"), py::arg("rows"), py::arg("seed"),
              py::arg("customer"));
   module.def("sample_rows", &sample::rows_for, py::arg("kind"), py::arg("claims"));

@@ -16,6 +16,7 @@
 #include "model/error.hpp"
 #include "service/authorisation.hpp"
 #include "service/maintenance.hpp"
+#include "service/operations.hpp"
 #include "service/scans.hpp"
 #include "service/service.hpp"
 
@@ -110,13 +111,13 @@ void Store::close() {
 
 namespace {
 
-py::tuple call(const Store& store, const Principal& principal, std::string operation,
+py::tuple call(const Store& store, const Principal& principal, const std::string& operation,
                const Parameters& parameters, const std::optional<py::bytes>& body,
                std::optional<std::string> idempotency_key) {
-  service::Call call{std::move(operation), to_parameters(parameters),
-                     body ? std::string(*body) : std::string(), std::move(idempotency_key)};
-  const service::Answer answer =
-      interruptibly([&] { return store.service()->call(principal, call); });
+  const std::shared_ptr<Service> service = store.service();
+  const service::Call call{&service::require_operation(operation), to_parameters(parameters),
+                           body ? std::string(*body) : std::string(), std::move(idempotency_key)};
+  const service::Answer answer = interruptibly([&] { return service->call(principal, call); });
   return py::make_tuple(py::bytes(answer.body), answer.is_replay);
 }
 
@@ -210,70 +211,71 @@ py::capsule arrow_schema(const arrow::Table& table) {
 }  // namespace
 
 void bind_store(py::module_& module) {
-  seal(py::class_<Principal>(module, "Principal", py::is_final())
-           .def(py::init(&service::make_principal), py::arg("customer") = py::none(),
-                py::arg("client_id") = py::none(), py::arg("scopes") = py::none(),
-                py::arg("actor") = py::none())
-           .def_readonly("customer", &Principal::customer)
-           .def_readonly("actor", &Principal::actor)
-           .def_readonly("scopes", &Principal::scopes));
+  freeze(py::class_<Principal>(module, "Principal", py::is_final())
+             .def(py::init(&service::make_principal), py::arg("customer") = py::none(),
+                  py::arg("client_id") = py::none(), py::arg("scopes") = py::none(),
+                  py::arg("actor") = py::none())
+             .def_readonly("customer", &Principal::customer)
+             .def_readonly("actor", &Principal::actor)
+             .def_readonly("scopes", &Principal::scopes));
 
-  seal(py::class_<arrow::Table>(module, "ArrowSource", py::is_final())
-           .def("__arrow_c_stream__", &arrow_stream, py::arg("requested_schema") = py::none())
-           .def("__arrow_c_schema__", &arrow_schema)
-           .def("with_string_views", &arrow::Table::with_views, py::keep_alive<0, 1>())
-           .def("compact", &arrow::Table::compact, py::arg("names"), py::keep_alive<0, 1>(),
-                py::call_guard<InterruptibleCall>())
-           .def("texts", [](const arrow::Table& table) {
-             std::map<std::string, std::vector<std::string>> texts;
-             for (const auto& [name, codes] : table.codes) texts.emplace(name, codes->texts());
-             return texts;
-           }));
+  freeze(py::class_<arrow::Table>(module, "ArrowSource", py::is_final())
+             .def("__arrow_c_stream__", &arrow_stream, py::arg("requested_schema") = py::none())
+             .def("__arrow_c_schema__", &arrow_schema)
+             .def("with_string_views", &arrow::Table::with_views, py::keep_alive<0, 1>())
+             .def("compact", &arrow::Table::compact, py::arg("names"), py::keep_alive<0, 1>(),
+                  py::call_guard<InterruptibleCall>())
+             .def("texts", [](const arrow::Table& table) {
+               std::map<std::string, std::vector<std::string>> texts;
+               for (const auto& [name, codes] : table.codes) texts.emplace(name, codes->texts());
+               return texts;
+             }));
 
   using py::arg;
-  seal(py::class_<Store>(module, "Store", py::is_final())
-           .def(py::init<const std::string&, bool>(), arg("path"), arg("read_only") = false,
-                py::call_guard<InterruptibleCall>())
-           .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
-                arg("body") = py::none(), arg("idempotency_key") = py::none())
-           .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(),
-                arg("are_rows"), arg("customer_id"), arg("keep_going"), arg("dry_run"),
-                arg("total_bytes"), arg("progress"), arg("account"), arg("rejected") = py::none())
-           .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
-                arg("parameters"), py::call_guard<InterruptibleCall>())
-           .def(
-               "version", [](const Store& store) { return store.service()->database()->version(); },
+  freeze(
+      py::class_<Store>(module, "Store", py::is_final())
+          .def(py::init<const std::string&, bool>(), arg("path"), arg("read_only") = false,
                py::call_guard<InterruptibleCall>())
-           .def(
-               "commits",
-               [](const Store& store) {
-                 const db::Commits commits = store.service()->database()->commits();
-                 return std::pair(commits.by_size, commits.writes);
-               },
-               py::call_guard<InterruptibleCall>())
-           .def(
-               "log_size",
-               [](const Store& store) {
-                 const db::LogSize size = store.service()->database()->log_size();
-                 return std::tuple(size.bytes, size.pending, size.pending >= db::large_log);
-               },
-               py::call_guard<InterruptibleCall>())
-           .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"),
-                py::keep_alive<0, 1>())  // an open stream keeps its store open
-           .def(
-               "backup",
-               [](const Store& store, const Principal& principal, const std::string& destination) {
-                 service::backup(*store.service(), principal, destination);
-               },
-               arg("principal"), arg("destination"), py::call_guard<InterruptibleCall>())
-           .def(
-               "check",
-               [](const Store& store, const Principal& principal) {
-                 return py::bytes(
-                     interruptibly([&] { return service::check(*store.service(), principal); }));
-               },
-               arg("principal"))
-           .def("close", &Store::close, py::call_guard<GilReleased>()));
+          .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
+               arg("body") = py::none(), arg("idempotency_key") = py::none())
+          .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(),
+               arg("are_rows"), arg("customer_id"), arg("keep_going"), arg("dry_run"),
+               arg("total_bytes"), arg("progress"), arg("account"), arg("rejected") = py::none())
+          .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
+               arg("parameters"), py::call_guard<InterruptibleCall>())
+          .def(
+              "version", [](const Store& store) { return store.service()->database()->version(); },
+              py::call_guard<InterruptibleCall>())
+          .def(
+              "commits",
+              [](const Store& store) {
+                const db::Commits commits = store.service()->database()->commits();
+                return std::pair(commits.by_size, commits.writes);
+              },
+              py::call_guard<InterruptibleCall>())
+          .def(
+              "log_size",
+              [](const Store& store) {
+                const db::LogSize size = store.service()->database()->log_size();
+                return std::tuple(size.bytes, size.pending, size.pending >= db::large_log);
+              },
+              py::call_guard<InterruptibleCall>())
+          .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"),
+               py::keep_alive<0, 1>())  // an open stream keeps its store open
+          .def(
+              "backup",
+              [](const Store& store, const Principal& principal, const std::string& destination) {
+                service::backup(*store.service(), principal, destination);
+              },
+              arg("principal"), arg("destination"), py::call_guard<InterruptibleCall>())
+          .def(
+              "check",
+              [](const Store& store, const Principal& principal) {
+                return py::bytes(
+                    interruptibly([&] { return service::check(*store.service(), principal); }));
+              },
+              arg("principal"))
+          .def("close", &Store::close, py::call_guard<GilReleased>()));
 
   module.def(
       "open_store_of",

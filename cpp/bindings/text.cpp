@@ -90,12 +90,12 @@ py::buffer_info bytes_of(TextPiece& piece) {
 
 void bind_text(py::module_& module) {
   using py::arg;
-  seal(py::class_<TextPiece>(module, "TextPiece", py::buffer_protocol(), py::is_final())
-           .def_readonly("rows", &TextPiece::rows)
-           .def_buffer(&bytes_of));
-  seal(py::class_<TextRows>(module, "TextRows", py::is_final())
-           .def(py::init(&text_rows), arg("stream"), arg("columns"), arg("is_json"))
-           .def("next", &TextRows::next));
+  freeze(py::class_<TextPiece>(module, "TextPiece", py::buffer_protocol(), py::is_final())
+             .def_readonly("rows", &TextPiece::rows)
+             .def_buffer(&bytes_of));
+  freeze(py::class_<TextRows>(module, "TextRows", py::is_final())
+             .def(py::init(&text_rows), arg("stream"), arg("columns"), arg("is_json"))
+             .def("next", &TextRows::next));
   module.def("arrow_lines", &arrow_lines, arg("stream"), arg("kind"));
 }
 

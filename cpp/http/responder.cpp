@@ -242,18 +242,19 @@ std::optional<Responder::Accepted> Responder::accept(const service::Service& ser
 std::optional<Response> Responder::read(const std::shared_ptr<service::Service>& service,
                                         const Request& request) {
   const auto accepted = accept(*service, request);
-  if (!accepted || !service::is_short(accepted->caller->principal, accepted->call.operation,
-                                      accepted->call.parameters)) {
+  if (!accepted || accepted->call.parameters.size() > service::max_short_parameters) {
     return std::nullopt;
   }
   try {
+    const auto read = service->prepare_read(accepted->caller->principal, accepted->call);
+    if (!read.is_short) return std::nullopt;
     if (service_ != service) {
       end_reads();
       connection_ = service->database()->reader();
       snapshot_.emplace(*connection_);
       service_ = service;
     }
-    std::string body = service->read(accepted->caller->principal, accepted->call, *connection_);
+    std::string body = service->run(read, accepted->caller->principal, *connection_);
     return respond(*accepted, {std::move(body), false});
   } catch (const std::exception&) {
     end_reads();
@@ -320,7 +321,7 @@ Response Responder::respond(const Accepted& accepted, service::Answer answer) {
       .append(R"(,"customer":)")
       .append(accepted.caller->customer)
       .append(R"(,"operation":")")
-      .append(route.operation)
+      .append(route.operation->name)
       .append(R"(","method":")")
       .append(route.method)
       .append(R"(","route":")")

@@ -23,7 +23,7 @@ namespace comptroller::http {
 struct Route {
   std::string method;
   std::string path;  // at most one segment is in braces: it matches any text, the id of the record
-  std::string operation;
+  const service::Operation* operation = nullptr;
   bool is_operators = false;  // clients cannot call it, whatever their scopes
   std::string envelope;       // the member that holds the answer; empty: no envelope
   std::string items_alias;    // a second member with the items of a page; empty: none

@@ -1,4 +1,6 @@
 #include "json/reader.hpp"
+#include "model/addresses.hpp"
+#include "model/records/orchestrations.hpp"
 
 namespace comptroller::json {
 

@@ -14,7 +14,8 @@
 
 #include "json/document.hpp"
 #include "model/error.hpp"
-#include "model/records.hpp"
+#include "model/metadata.hpp"
+#include "model/scalar.hpp"
 #include "model/wording.hpp"
 
 namespace comptroller::json {
@@ -101,7 +102,7 @@ class RecordReader {
     for_each_indexed_field<R>([&]<class F, std::size_t I>() {
       if (I != position) return;
       using T = typename F::Type;
-      if constexpr (is_computed<bare<T>>) {
+      if constexpr (is_derived<bare<T>>) {
         refuse_duplicates(value);
       } else if constexpr (is_optional<T>) {
         if (shows_null<F> && value.is_null()) return;
@@ -119,11 +120,11 @@ class RecordReader {
       if (is_amount<T> && options_.is_load && value.is_number()) {
         return read_number(name, parser_.text_of(value), into);
       }
-      refuse(name, "must be a string" + not_number(value) + ": " + Scalar<T>::expectation());
+      refuse(name, "must be a string" + not_number(value) + ": " + FieldType<T>::expectation());
     } else if (auto parsed = parse_text<T>(text)) {
       into = *std::move(parsed);
     } else {
-      refuse(name, refused_text(Scalar<T>::expectation(), text));
+      refuse(name, refused_text(FieldType<T>::expectation(), text));
     }
   }
 
@@ -135,18 +136,18 @@ class RecordReader {
         return time ? std::optional(T{*time}) : std::nullopt;
       }
     }
-    return Scalar<T>::parse(text);
+    return FieldType<T>::parse(text);
   }
 
   // Reads an amount that is a number, not a string.
   template <Parsed T>
   void read_number(std::string_view name, const std::string& number, T& into) {
     const std::optional<std::string> exact = exact_number(number);
-    auto parsed = exact ? Scalar<T>::parse(*exact) : std::nullopt;
+    auto parsed = exact ? FieldType<T>::parse(*exact) : std::nullopt;
     if (parsed) {
       into = *std::move(parsed);
     } else if (exact) {
-      refuse(name, refused_text(Scalar<T>::expectation(), number));
+      refuse(name, refused_text(FieldType<T>::expectation(), number));
     } else {
       refuse(name, shorten(number) + " may be a rounded float, which is not exact; give a string");
     }

@@ -8,8 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "model/records.hpp"
-
 namespace comptroller::json {
 
 inline constexpr std::size_t max_document_size = std::size_t{1} << 20U;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "model/records.hpp"
+#include "model/scalar.hpp"
 
 namespace comptroller::json {
 

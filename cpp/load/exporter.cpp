@@ -11,6 +11,7 @@
 #include "model/error.hpp"
 #include "model/scalar.hpp"
 #include "service/scans.hpp"
+#include "store/tables.hpp"
 
 namespace comptroller::load {
 
@@ -158,7 +159,7 @@ std::uint64_t export_rows(service::Service& service, const Principal& principal,
                           const ExportOptions& options,
                           std::span<const service::Parameter> filters) {
   const service::Scan scan =
-      service::scan(service, principal, options.kind, filters, service::Purpose::reload);
+      service::scan(service, principal, options.kind, filters, service::Purpose::exporting);
   if (options.format != "ndjson" && options.format != "csv") {
     throw Error::invalid("format", refused_text("ndjson or csv", options.format));
   }

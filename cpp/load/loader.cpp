@@ -17,6 +17,7 @@
 #include "store/customers.hpp"
 #include "store/jurisdiction_changes.hpp"
 #include "store/operator_indexes.hpp"
+#include "store/tables.hpp"
 
 namespace comptroller::load {
 

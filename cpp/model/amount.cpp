@@ -8,6 +8,8 @@
 #include <limits>
 #include <system_error>
 
+#include "model/ascii.hpp"
+
 namespace comptroller {
 
 namespace {
@@ -22,10 +24,6 @@ constexpr std::array<std::uint64_t, amount_fraction_digits + 1> powers_of_ten = 
   for (std::size_t i = 1; i < powers.size(); ++i) powers[i] = 10 * powers[i - 1];
   return powers;
 }();
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Loads eight characters into one number; the first character becomes the lowest byte.
 std::uint64_t block_of(std::string_view text) {

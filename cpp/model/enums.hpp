@@ -2,22 +2,17 @@
 // at the end of a released list.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-namespace comptroller {
+#include "model/ascii.hpp"
+#include "model/fields.hpp"
 
-enum class ControlType : std::uint8_t { sell_only, closed, frozen, dormant };
-enum class SetBy : std::uint8_t { client, provider };
-enum class Ledger : std::uint8_t { ethereum, solana, ink, xlayer, arbitrum_one };
-enum class ClaimStatus : std::uint8_t { pending, submitted, confirmed, failed };
-enum class ScheduleType : std::uint8_t { daily };
-enum class Order : std::uint8_t { descending, ascending };
-enum class IdentityStatus : std::uint8_t { approved, disabled, error };
-enum class Action : std::uint8_t { buy, sell, deposit, withdraw };
+namespace comptroller {
 
 // A value of a closed set: its text, and its meaning in the API description.
 struct EnumValue {
@@ -29,55 +24,76 @@ struct EnumValue {
 template <class E>
 inline constexpr std::array<EnumValue, 0> values_of{};
 
-template <>
-inline constexpr auto values_of<ControlType> = std::to_array<EnumValue>({
-    {"SELL_ONLY", "the identity may only sell"},
-    {"CLOSED", "the identity is closed and may do nothing"},
-    {"FROZEN", "the identity is frozen for compliance reasons; only the operator sets it"},
-    {"DORMANT", "the identity is dormant because it was inactive"},
-});
-template <>
-inline constexpr auto values_of<SetBy> = std::to_array<EnumValue>({
-    {"CLIENT", "a client of the identity's customer"},
-    {"PROVIDER", "the operator of the service"},
-});
-template <>
-inline constexpr auto values_of<Ledger> = std::to_array<EnumValue>({
-    {"ETHEREUM", "Ethereum; addresses are 20 bytes in hex"},
-    {"SOLANA", "Solana; addresses are 32 bytes in base58"},
-    {"INK", "Ink; same address format as ETHEREUM"},
-    {"XLAYER", "X Layer; same address format as ETHEREUM"},
-    {"ARBITRUM_ONE", "Arbitrum One; same address format as ETHEREUM"},
-});
-template <>
-inline constexpr auto values_of<ClaimStatus> = std::to_array<EnumValue>({
-    {"PENDING", "not yet sent to the chain"},
-    {"SUBMITTED", "sent to the chain, not yet confirmed"},
-    {"CONFIRMED", "confirmed by the chain; final"},
-    {"FAILED", "the claim failed; final"},
-});
-template <>
-inline constexpr auto values_of<ScheduleType> = std::to_array<EnumValue>({
-    {"DAILY", "rewards are claimed once a day"},
-});
-template <>
-inline constexpr auto values_of<Order> = std::to_array<EnumValue>({
-    {"DESC", "newest first"},
-    {"ASC", "oldest first"},
-});
-template <>
-inline constexpr auto values_of<IdentityStatus> = std::to_array<EnumValue>({
-    {"APPROVED", "no control is active"},
-    {"DISABLED", "at least one control is active, and none is FROZEN"},
-    {"ERROR", "a FROZEN control is active"},
-});
-template <>
-inline constexpr auto values_of<Action> = std::to_array<EnumValue>({
-    {"BUY", "buy assets"},
-    {"SELL", "sell assets; the only action that SELL_ONLY permits"},
-    {"DEPOSIT", "pay funds in"},
-    {"WITHDRAW", "pay funds out"},
-});
+namespace detail {
+// A name of C++ in another spelling.
+template <Literal Name, char (*spell)(char)>
+inline constexpr auto spelled = [] {
+  auto text = Name;
+  std::ranges::transform(text.view(), text.text, spell);
+  return text;
+}();
+constexpr char to_dash(char character) {
+  return character == '_' ? '-' : character;
+}
+}  // namespace detail
+
+// Declares a closed set from its rows, one per value: the name, which is its text in lower case,
+// and the meaning.
+#define COMPTROLLER_ENUMERATOR(name, ...) name,
+#define COMPTROLLER_VALUE(name, meaning) \
+  {::comptroller::detail::spelled<#name, ::comptroller::to_upper>.view(), meaning},
+#define COMPTROLLER_CLOSED_SET(Name, ROWS)                         \
+  enum class Name : std::uint8_t { ROWS(COMPTROLLER_ENUMERATOR) }; \
+  template <>                                                      \
+  inline constexpr auto values_of<Name> = std::to_array<EnumValue>({ROWS(COMPTROLLER_VALUE)})
+
+#define COMPTROLLER_CONTROL_TYPE(ROW)                                                     \
+  ROW(sell_only, "the identity may only sell")                                            \
+  ROW(closed, "the identity is closed and may do nothing")                                \
+  ROW(frozen, "the identity is frozen for compliance reasons; only the operator sets it") \
+  ROW(dormant, "the identity is dormant because it was inactive")
+COMPTROLLER_CLOSED_SET(ControlType, COMPTROLLER_CONTROL_TYPE);
+
+#define COMPTROLLER_SET_BY(ROW)                      \
+  ROW(client, "a client of the identity's customer") \
+  ROW(provider, "the operator of the service")
+COMPTROLLER_CLOSED_SET(SetBy, COMPTROLLER_SET_BY);
+
+#define COMPTROLLER_LEDGER(ROW)                            \
+  ROW(ethereum, "Ethereum; addresses are 20 bytes in hex") \
+  ROW(solana, "Solana; addresses are 32 bytes in base58")  \
+  ROW(ink, "Ink; same address format as ETHEREUM")         \
+  ROW(xlayer, "X Layer; same address format as ETHEREUM")  \
+  ROW(arbitrum_one, "Arbitrum One; same address format as ETHEREUM")
+COMPTROLLER_CLOSED_SET(Ledger, COMPTROLLER_LEDGER);
+
+#define COMPTROLLER_CLAIM_STATUS(ROW)                    \
+  ROW(pending, "not yet sent to the chain")              \
+  ROW(submitted, "sent to the chain, not yet confirmed") \
+  ROW(confirmed, "confirmed by the chain; final")        \
+  ROW(failed, "the claim failed; final")
+COMPTROLLER_CLOSED_SET(ClaimStatus, COMPTROLLER_CLAIM_STATUS);
+
+#define COMPTROLLER_SCHEDULE_TYPE(ROW) ROW(daily, "rewards are claimed once a day")
+COMPTROLLER_CLOSED_SET(ScheduleType, COMPTROLLER_SCHEDULE_TYPE);
+
+#define COMPTROLLER_ORDER(ROW) \
+  ROW(desc, "newest first")    \
+  ROW(asc, "oldest first")
+COMPTROLLER_CLOSED_SET(Order, COMPTROLLER_ORDER);
+
+#define COMPTROLLER_IDENTITY_STATUS(ROW)                              \
+  ROW(approved, "no control is active")                               \
+  ROW(disabled, "at least one control is active, and none is FROZEN") \
+  ROW(error, "a FROZEN control is active")
+COMPTROLLER_CLOSED_SET(IdentityStatus, COMPTROLLER_IDENTITY_STATUS);
+
+#define COMPTROLLER_ACTION(ROW)                                    \
+  ROW(buy, "buy assets")                                           \
+  ROW(sell, "sell assets; the only action that SELL_ONLY permits") \
+  ROW(deposit, "pay funds in")                                     \
+  ROW(withdraw, "pay funds out")
+COMPTROLLER_CLOSED_SET(Action, COMPTROLLER_ACTION);
 
 // The texts of the values of an enum in the order of its enumerators; empty for types that are not
 // closed sets.

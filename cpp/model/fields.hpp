@@ -44,7 +44,7 @@ template <class R, class T>
 T type_of(T R::*);
 }  // namespace detail
 
-// The filter of a field that selects no rows of a list.
+// The Filter of a field that is no filter.
 struct NoFilter {};
 
 // The traits of a field: flags in the API description, a name, and a filter (model/filters.hpp).
@@ -54,7 +54,7 @@ struct Nullable {  // written as null while it is unset, instead of being left o
 struct Deprecated {  // another field or operation replaces it
   static constexpr bool is_deprecated = true;
 };
-struct Derived {  // computed from other records
+struct Derived {  // from other records
   static constexpr bool is_derived = true;
 };
 template <Literal Of>
@@ -95,7 +95,10 @@ struct Field : Trait... {
   static constexpr auto member = Member;
 };
 template <class F>
-inline constexpr bool shows_null = requires { F::shows_null; };
+inline constexpr bool shows_null = false;
+template <class F>
+  requires requires { F::shows_null; }
+inline constexpr bool shows_null<F> = F::shows_null;
 
 template <class... F>
 struct Fields {};
@@ -103,8 +106,10 @@ template <class... F, class... G>
 Fields<F..., G...> operator+(Fields<F...>, Fields<G...>);
 
 namespace detail {
-// A line of a record, counted from that of RECORD. Overload resolution prefers the later of two
-// declarations, so that the fields are found from the last to the first.
+// A line of a record, counted from that of RECORD. FIELD on line n declares `declared(Line<n>)`. A
+// call with Line<120> converts its argument to the nearest base for which there is an overload, so
+// it finds the last field; a call with the line before that field finds the field before it, and so
+// on to the first.
 template <int Number>
 struct Line : Line<Number - 1> {};
 template <>

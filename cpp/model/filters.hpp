@@ -51,6 +51,15 @@ struct Equals {
   static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses)
 };
 
+// Selects rows whose column is the id of a payout group. Rows may name a group that is not stored,
+// whose customer is unknown.
+template <Literal Column, const Index& By>
+struct IsGroup {
+  using Filter = IsGroup;
+  static constexpr std::size_t ranges = 1;
+  static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses)
+};
+
 // Selects rows that match at least one of the filters.
 template <class... F>
 struct AnyOf {
@@ -74,25 +83,25 @@ struct Created {
   using Filter = Created;
 };
 
-// A condition that no index serves, added by the repository. It is applied to the rows that another
-// index finds, so a page may visit many rows that do not match (store/streams.hpp:
-// max_rows_visited).
-struct Narrows {
-  using Filter = Narrows;
+// A condition that no index serves, added by listing_for (store/lists.hpp). It is applied to the
+// rows that another index finds, so a page may visit many rows that do not match
+// (store/streams.hpp: max_rows_visited).
+struct Unindexed {
+  using Filter = Unindexed;
   static constexpr std::size_t ranges = 0;
 };
 
 // Selects rows whose column, which stores a T, is before, at or after the value. No index serves
 // it.
 template <Literal Column, class T, Bound B = Bound::at>
-struct Compares : Narrows {
+struct Compares : Unindexed {
   using Filter = Compares;
 };
 
-// The column follows in every index of the list, so the filter costs nothing; added by the
-// repository.
-struct Continues : Narrows {
-  using Filter = Continues;
+// A condition on the next column of every index of the list, so the filter costs nothing; added by
+// listing_for.
+struct NextColumn : Unindexed {
+  using Filter = NextColumn;
   static constexpr std::size_t ranges = 1;
 };
 
@@ -107,7 +116,9 @@ inline constexpr std::optional<std::size_t> ranges_per_value<F> = F::ranges;
 
 // The type of a column that holds the key of the row of R with the given id.
 template <class R>
-struct KeyOf {};
+struct KeyOf {
+  using Referred = R;
+};
 
 namespace detail {
 template <class F, class Visit>

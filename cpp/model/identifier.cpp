@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "model/ascii.hpp"
 #include "model/hexadecimal.hpp"
 
 namespace comptroller {
@@ -19,17 +20,13 @@ bool is_visible(char c) {
   return c >= 0x21 && c <= 0x7e;
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 // Converts a UUID of any case to lower case; returns nullopt for other text.
 std::optional<std::string> uuid_of(std::string_view text) {
   if (text.size() != uuid_length) return std::nullopt;
   std::array<char, packed_uuid_length> ignored{};
   if (pack_uuid(text, ignored.data())) return std::string(text);
   std::string result(text);
-  std::ranges::transform(result, result.begin(), lower);
+  std::ranges::transform(result, result.begin(), to_lower);
   if (!pack_uuid(result, ignored.data())) return std::nullopt;
   return result;
 }

@@ -18,10 +18,10 @@ namespace {
 constexpr std::size_t evm_bytes = 20;
 constexpr std::size_t solana_bytes = 32;
 
-char to_lower(char c) {
+char to_lower_digit(char c) {
   return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
 }
-char to_upper(char c) {
+char to_upper_digit(char c) {
   return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
 }
 
@@ -32,7 +32,7 @@ std::string with_checksum(std::string address) {
   std::array<char, 2 * evm_bytes> digits{};
   write_hexadecimal(hash.data(), evm_bytes, digits.data());
   for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (digits[i] >= '8') address[2 + i] = to_upper(address[2 + i]);
+    if (digits[i] >= '8') address[2 + i] = to_upper_digit(address[2 + i]);
   }
   return address;
 }
@@ -41,8 +41,8 @@ std::optional<std::string> canonical_evm_address(std::string_view text) {
   if (!text.starts_with("0x")) return std::nullopt;
   std::string lower(text);
   std::string upper(text);
-  std::ranges::transform(text.substr(2), lower.begin() + 2, to_lower);
-  std::ranges::transform(text.substr(2), upper.begin() + 2, to_upper);
+  std::ranges::transform(text.substr(2), lower.begin() + 2, to_lower_digit);
+  std::ranges::transform(text.substr(2), upper.begin() + 2, to_upper_digit);
   std::array<char, evm_bytes> bytes{};
   if (!read_prefixed_hexadecimal(lower, evm_bytes, bytes.data())) return std::nullopt;
   std::string address = with_checksum(lower);
@@ -77,7 +77,7 @@ bool is_solana_address(std::string_view text) {
 template <std::size_t Bytes>
 std::string folded(std::string_view text) {
   std::string lower(text);
-  std::ranges::transform(text, lower.begin(), to_lower);
+  std::ranges::transform(text, lower.begin(), to_lower_digit);
   if (lower.starts_with("0X")) lower[1] = 'x';
   std::array<char, Bytes> bytes{};
   return read_prefixed_hexadecimal(lower, Bytes, bytes.data()) ? lower : std::string(text);
@@ -92,7 +92,7 @@ std::optional<std::string> canonical_address(Ledger ledger, std::string_view tex
 
 std::string sought_address(Ledger ledger, std::string_view text) {
   std::string in_one_case(text);
-  if (ledger != Ledger::solana) std::ranges::transform(text, in_one_case.begin(), to_lower);
+  if (ledger != Ledger::solana) std::ranges::transform(text, in_one_case.begin(), to_lower_digit);
   return canonical_address(ledger, in_one_case).value_or(std::string(text));
 }
 

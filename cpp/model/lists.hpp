@@ -15,15 +15,15 @@ namespace comptroller {
 struct Paging {
   RECORD(Paging);
   FIELD(std::optional<PageLimit>, limit, "items on a page, 1 to 1000", Default<100>);
-  FIELD(std::optional<Order>, order, "order by creation time", Default<Order::descending>);
+  FIELD(std::optional<Order>, order, "order by creation time", Default<Order::desc>);
   FIELD(std::optional<PageCursor>, page_cursor,
         "next_page_cursor of the previous page; the filters must be the same");
 };
 
 // The customer of listed records, and the index of a list without another filter.
-struct OfCustomer {
+struct ListedOwner {
   static constexpr Index by_time{"customer_id, created_at"};
-  RECORD(OfCustomer);
+  RECORD(ListedOwner);
   FIELD(std::optional<Id>, customer_id,
         "only records of this customer; a client may only name its own customer", OwnCustomer);
 };
@@ -44,22 +44,22 @@ struct CreatedAtBounds {
 
 inline constexpr Index by_id{"id"};
 
-struct ListIdentities : OfCustomer, CreatedAtBounds, Paging {
+struct ListIdentities : ListedOwner, CreatedAtBounds, Paging {
   using Listed = StoredIdentity;
-  static constexpr std::string_view of_identity = "identity_key, type, set_by";
-  static constexpr Index by_control_type{"customer_id, type, identity_created_at, identity_key",
-                                         "deleted_at IS NULL",
-                                         "controls",
-                                         "identity_created_at",
-                                         "identity_key",
-                                         of_identity};
+  static constexpr Index by_control_type{
+      .columns = "customer_id, type, identity_created_at, identity_key",
+      .where = "deleted_at IS NULL",
+      .table = "controls",
+      .time = "identity_created_at",
+      .key = "identity_key",
+      .by_key = "identity_key, type, set_by"};
   static constexpr Index by_reason_code{
-      "customer_id, reason_code, identity_created_at, identity_key",
-      "deleted_at IS NULL",
-      "controls",
-      "identity_created_at",
-      "identity_key",
-      of_identity};
+      .columns = "customer_id, reason_code, identity_created_at, identity_key",
+      .where = "deleted_at IS NULL",
+      .table = "controls",
+      .time = "identity_created_at",
+      .key = "identity_key",
+      .by_key = by_control_type.by_key};
 
   RECORD(ListIdentities);
   FIELD(std::vector<ControlType>, control_types,
@@ -70,10 +70,10 @@ struct ListIdentities : OfCustomer, CreatedAtBounds, Paging {
         Equals<"reason_code", Word, by_reason_code>);
   FIELD(std::optional<Label>, ref_id, "only identities with this reference id",
         Equals<"ref_id", Label, sparse_of_customer<"ref_id">>);
-  FIELDS_OF(OfCustomer, CreatedAtBounds, Paging);
+  FIELDS_OF(ListedOwner, CreatedAtBounds, Paging);
 };
 
-struct ListControls : OfCustomer, CreatedAtBounds, Paging {
+struct ListControls : ListedOwner, CreatedAtBounds, Paging {
   using Listed = Control;
   // Every index contains this expression, so that a list of active controls skips deleted controls.
   static constexpr std::string_view is_active = "(deleted_at IS NULL)";
@@ -83,19 +83,19 @@ struct ListControls : OfCustomer, CreatedAtBounds, Paging {
   RECORD(ListControls);
   FIELD(std::optional<Id>, identity_id, "only controls of this identity",
         Equals<"identity_key", KeyOf<StoredIdentity>, by_identity>);
-  FIELD(std::optional<bool>, include_deleted, "whether to include deleted controls", Continues,
+  FIELD(std::optional<bool>, include_deleted, "whether to include deleted controls", NextColumn,
         Default<false>);
-  FIELD(std::optional<Timestamp>, active_at, "only controls active at this time", Narrows);
+  FIELD(std::optional<Timestamp>, active_at, "only controls active at this time", Unindexed);
   FIELD(std::vector<ControlType>, type, "only controls of one of these types",
         Equals<"type", ControlType, of_customer<"type, (deleted_at IS NULL)">>);
   FIELD(std::vector<SetBy>, set_by, "only controls set by one of these setters",
         Equals<"set_by", SetBy, of_customer<"set_by, (deleted_at IS NULL)">>);
   FIELD(std::vector<Word>, reason_code, "only controls with one of these reason codes",
         Equals<"reason_code", Word, of_customer<"reason_code, (deleted_at IS NULL)">>);
-  FIELDS_OF(OfCustomer, CreatedAtBounds, Paging);
+  FIELDS_OF(ListedOwner, CreatedAtBounds, Paging);
 };
 
-struct ListOrchestrations : OfCustomer, CreatedAtBounds, Paging {
+struct ListOrchestrations : ListedOwner, CreatedAtBounds, Paging {
   using Listed = Orchestration;
   RECORD(ListOrchestrations);
   FIELD(std::vector<Id>, orchestration_rule_id,
@@ -116,13 +116,13 @@ struct ListOrchestrations : OfCustomer, CreatedAtBounds, Paging {
               Equals<"destination_profile_id", Id, sparse_of_customer<"destination_profile_id">>>);
   FIELD(std::vector<Label>, ref_id, "only orchestrations with one of these reference ids",
         Equals<"ref_id", Label, sparse_of_customer<"ref_id">>);
-  FIELDS_OF(OfCustomer, CreatedAtBounds, Paging);
+  FIELDS_OF(ListedOwner, CreatedAtBounds, Paging);
 };
 
-struct ListPayoutGroups : OfCustomer, Paging {
+struct ListPayoutGroups : ListedOwner, Paging {
   using Listed = PayoutGroup;
   RECORD(ListPayoutGroups);
-  FIELD(std::optional<Uuid>, id, "only the group with this id", Equals<"id", GroupId, by_id>);
+  FIELD(std::optional<Uuid>, id, "only the group with this id", IsGroup<"id", by_id>);
   FIELD(std::optional<Ledger>, ledger, "only groups on this ledger", Equals<"ledger", Ledger>);
   FIELD(std::optional<Label>, asset_type, "only groups paid in this asset",
         Equals<"asset_type", Term>);
@@ -135,10 +135,10 @@ struct ListPayoutGroups : OfCustomer, Paging {
         Equals<"onchain_status", Word>);
   FIELD(std::optional<Name>, name_prefix,
         "only groups whose name begins with this text; case matters", BeginsWith<"name">);
-  FIELDS_OF(OfCustomer, Paging);
+  FIELDS_OF(ListedOwner, Paging);
 };
 
-struct ListRewardAddresses : OfCustomer, Paging {
+struct ListRewardAddresses : ListedOwner, Paging {
   using Listed = RewardAddress;
   static constexpr Index by_address{"ledger, address"};
   static constexpr Index by_group{"payout_group_id, created_at", "payout_group_id IS NOT NULL"};
@@ -149,11 +149,11 @@ struct ListRewardAddresses : OfCustomer, Paging {
         Equals<"address", Label, by_address>, LedgerAddress);
   FIELD(std::optional<Uuid>, id, "only the address with this id", Equals<"id", Uuid, by_id>);
   FIELD(std::optional<GroupId>, payout_group_id, "only addresses attributed to this payout group",
-        Equals<"payout_group_id", GroupId, by_group>);
+        IsGroup<"payout_group_id", by_group>);
   FIELD(std::optional<bool>, include_balance, "whether to show the balance of each address",
         Default<false>);
   FIELD(std::optional<Timestamp>, balance_timestamp, "time of the balances; default now");
-  FIELDS_OF(OfCustomer, Paging);
+  FIELDS_OF(ListedOwner, Paging);
 };
 
 struct ListBalances : Paging {
@@ -181,7 +181,7 @@ struct UpdatedAtBounds {
         Named<"updated_at.gt">, Compares<"updated_at", Timestamp, Bound::after>);
 };
 
-struct ListClaims : OfCustomer, UpdatedAtBounds, Paging {
+struct ListClaims : ListedOwner, UpdatedAtBounds, Paging {
   using Listed = Claim;
   // Three indexes contain the status, so that claims of a rare status are found among many rows.
   static constexpr Index by_group{"payout_group_id, onchain_status, created_at"};
@@ -189,7 +189,7 @@ struct ListClaims : OfCustomer, UpdatedAtBounds, Paging {
 
   RECORD(ListClaims);
   FIELD(std::optional<GroupId>, payout_group_id, "only claims of this payout group",
-        Equals<"payout_group_id", GroupId, by_group>);
+        IsGroup<"payout_group_id", by_group>);
   FIELD(std::vector<ClaimStatus>, statuses, "only claims with one of these statuses",
         Equals<"onchain_status", ClaimStatus>);
   FIELD(std::optional<Label>, chain, "only claims on this blockchain",
@@ -206,12 +206,13 @@ struct ListClaims : OfCustomer, UpdatedAtBounds, Paging {
         "only claims with this hash of the transaction; case matters unless it is an EVM hash",
         Narrows);
   FIELD(std::optional<Label>, address,
-        "only claims from this reward address; case matters unless it is an EVM address", Narrows);
+        "only claims from this reward address; case matters unless it is an EVM address",
+        Unindexed);
   FIELD(std::optional<Label>, asset_type, "only claims of this asset",
         Compares<"asset_type", Term>);
   FIELD(std::optional<Label>, claim_schedule_id, "only claims that this schedule started",
         Compares<"claim_schedule_id", Term>);
-  FIELDS_OF(OfCustomer, UpdatedAtBounds, Paging);
+  FIELDS_OF(ListedOwner, UpdatedAtBounds, Paging);
 };
 
 // Calls `visitor.operator()<R, Request>()` for every list, where R is the listed record.

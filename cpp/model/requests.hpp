@@ -23,14 +23,14 @@ struct UpdateIdentity : ById, LegacyFlags {
 };
 
 // The customer that a new record belongs to.
-struct ForCustomer : OfCustomer {
-  RECORD(ForCustomer);
+struct NewOwner : ListedOwner {
+  RECORD(NewOwner);
   BASE_FIELD(customer_id,
              "the customer it belongs to; default: the client's own, `default` for the operator",
              OwnerOfNew);
 };
 
-struct PutIdentity : ById, OfCustomer, LegacyFlags {
+struct PutIdentity : ById, ListedOwner, LegacyFlags {
   RECORD(PutIdentity);
   FIELDS_OF(ById);
   BASE_FIELD(customer_id, "the customer it belongs to; default of a new identity: `default`");
@@ -44,7 +44,7 @@ struct PermitsAction : ById {
   FIELDS_OF(ById);
   FIELD(Action, action, "the action to check");
   FIELD(std::optional<Timestamp>, at,
-        "checks the controls in force at this time; default: the active controls");
+        "checks the controls that were active at this time; default: now");
 };
 
 struct Permission {
@@ -70,7 +70,7 @@ struct DeleteControl {
   FIELD(std::optional<Note>, reason, "reason for the deletion in prose, at most 1024 characters");
 };
 
-struct CreatePayoutGroup : ForCustomer {
+struct CreatePayoutGroup : NewOwner {
   RECORD(CreatePayoutGroup);
   FIELD(Ledger, ledger, "the ledger it is paid on");
   FIELD(Term, asset_type, "the asset it is paid in");
@@ -79,7 +79,7 @@ struct CreatePayoutGroup : ForCustomer {
   FIELD(Label, claimer_address, "address that claims for the group, valid on the ledger",
         LedgerAddress);
   FIELD(std::optional<ScheduleType>, schedule_type, "how often it is claimed");
-  FIELDS_OF(ForCustomer);
+  FIELDS_OF(NewOwner);
 };
 
 struct UpdatePayoutGroup : ById {
@@ -102,7 +102,7 @@ struct ObservePayoutGroup : ById {
         "when the latest CLAIM_ALL claim was confirmed");
 };
 
-struct CreateRewardAddress : ForCustomer {
+struct CreateRewardAddress : NewOwner {
   static constexpr std::string_view body_envelope = "address";
   RECORD(CreateRewardAddress);
   FIELD(Ledger, ledger, "the ledger of the address");
@@ -113,7 +113,7 @@ struct CreateRewardAddress : ForCustomer {
   FIELD(std::optional<Name>, name, "name for people, at most 256 characters");
   FIELD(std::optional<GroupId>, payout_group_id,
         "the payout group to attribute it to, on the same ledger");
-  FIELDS_OF(ForCustomer);
+  FIELDS_OF(NewOwner);
 };
 
 struct UpdateRewardAddress : ById {
@@ -149,16 +149,5 @@ struct FailClaim : ById {
   FIELDS_OF(ById);
   FIELD(Note, error_message, "why it failed, at most 1024 characters");
 };
-
-// All requests, in the order of the API description.
-template <Record... R>
-struct Requests {};
-
-using AllRequests =
-    Requests<ById, ListIdentities, UpdateIdentity, PutIdentity, PermitsAction, ListControls,
-             CreateControl, DeleteControl, ListOrchestrations, ListPayoutGroups, CreatePayoutGroup,
-             UpdatePayoutGroup, ObservePayoutGroup, ListRewardAddresses, CreateRewardAddress,
-             UpdateRewardAddress, ObserveRewardAddress, ListBalances, ListClaims, SubmitClaim,
-             ConfirmClaim, FailClaim>;
 
 }  // namespace comptroller

@@ -12,7 +12,7 @@
 //   shown_to                  the only audience that sees the field
 //   names_customer            the owner of the record; not compared as content
 //   is_completed_by_load      the line of a load may omit it
-//   is_computed               derived from other records: no column holds it, and input is ignored
+//   is_derived                from other records: no column holds it, and input is ignored
 //   default_of(record)        the value of an omitted member
 //
 // and with the members `value` (a text) or `view()`, and `canonicalise()` if equal values may have
@@ -76,12 +76,12 @@ struct UpdatedAt : Timestamp {
 
 // A balance of the table `balances`, looked up on request.
 struct SnapshotBalance : NonNegativeAmount {
-  static constexpr bool is_computed = true;
+  static constexpr bool is_derived = true;
 };
 
-// A member of a loaded line whose value is ignored.
-struct Ignored {
-  static constexpr bool is_computed = true;
+// A derived member in a line of a load, whose value is ignored.
+struct DerivedInput {
+  static constexpr bool is_derived = true;
 };
 
 struct PageLimit {
@@ -113,11 +113,17 @@ template <class T>
 T bare_of(std::type_identity<T>);
 template <class T>
 T bare_of(std::type_identity<std::optional<T>>);
+template <class T>
+T item_of(std::type_identity<T>);
+template <class T>
+T item_of(std::type_identity<std::vector<T>>);
 }  // namespace detail
 
-// The type of a field without its optional.
+// The type of a field without its optional, and the type of the elements of an array.
 template <class T>
 using bare = decltype(detail::bare_of(std::type_identity<T>{}));
+template <class T>
+using item = decltype(detail::item_of(std::type_identity<T>{}));
 template <class T>
 inline constexpr bool is_optional = !std::same_as<T, bare<T>>;
 
@@ -154,9 +160,10 @@ struct JsonText {
   }
 };
 
-// The traits of T: a scalar class, or a plain type that only answers have.
+// The traits of the type T of a field: a scalar class, a plain type, a closed set, a list or a
+// record.
 template <class T>
-struct Scalar {
+struct FieldType {
   static constexpr StorageClass storage = T::storage;
   static std::string kind() { return std::string(T::kind); }
   static std::string expectation() { return T::expectation(); }
@@ -171,7 +178,7 @@ struct Scalar {
 };
 
 template <>
-struct Scalar<bool> {
+struct FieldType<bool> {
   static constexpr StorageClass storage = StorageClass::boolean;
   static std::string kind() { return "boolean"; }
   static std::string expectation() { return "true or false"; }
@@ -182,7 +189,7 @@ struct Scalar<bool> {
 };
 
 template <ClosedSet E>
-struct Scalar<E> {
+struct FieldType<E> {
   static constexpr StorageClass storage = StorageClass::code;
   static std::string kind() { return std::string(type_name<E>()); }
   static std::string expectation() { return "one of " + comma_separated(enum_texts<E>); }
@@ -190,13 +197,13 @@ struct Scalar<E> {
 };
 
 template <class T>
-struct Scalar<std::vector<T>> {
+struct FieldType<std::vector<T>> {
   static constexpr StorageClass storage = StorageClass::addresses;  // the only list that is stored
-  static std::string kind() { return Scalar<T>::kind() + "[]"; }
+  static std::string kind() { return FieldType<T>::kind() + "[]"; }
 };
 
 template <Record R>
-struct Scalar<R> {
+struct FieldType<R> {
   static constexpr StorageClass storage = StorageClass::document;
   static std::string kind() { return std::string(type_name<R>()); }
 };
@@ -217,13 +224,22 @@ template <class T>
 using View = std::remove_cvref_t<decltype(view_of(std::declval<const T&>()))>;
 
 template <class T>
-concept Parsed = requires(std::string_view text) { Scalar<T>::parse(text); };
+concept Parsed = requires(std::string_view text) { FieldType<T>::parse(text); };
 template <class T>
-inline constexpr bool is_computed = requires { T::is_computed; };
+inline constexpr bool is_derived = false;
 template <class T>
-inline constexpr bool is_completed_by_load = requires { T::is_completed_by_load; };
+  requires requires { T::is_derived; }
+inline constexpr bool is_derived<T> = T::is_derived;
 template <class T>
-inline constexpr bool names_customer = requires { T::names_customer; };
+inline constexpr bool is_completed_by_load = false;
+template <class T>
+  requires requires { T::is_completed_by_load; }
+inline constexpr bool is_completed_by_load<T> = T::is_completed_by_load;
+template <class T>
+inline constexpr bool names_customer = false;
+template <class T>
+  requires requires { T::names_customer; }
+inline constexpr bool names_customer<T> = T::names_customer;
 // Whether a request or a line must have the member.
 template <class T>
 inline constexpr bool is_required = !is_optional<T> && !is_array<T>;
@@ -231,6 +247,25 @@ template <class T>
 constexpr bool is_shown(Audience audience) {
   if constexpr (requires { T::shown_to; }) return audience == T::shown_to;
   return true;
+}
+
+// The customer_id of a record, required or optional; empty if it is unset.
+template <Record R>
+std::string& customer_of(R& record) {
+  if constexpr (!is_optional<decltype(record.customer_id)>) {
+    return record.customer_id.value;
+  } else {
+    if (!record.customer_id) record.customer_id.emplace();
+    return record.customer_id->value;
+  }
+}
+template <Record R>
+std::string_view customer_of(const R& record) {
+  if constexpr (!is_optional<decltype(record.customer_id)>) {
+    return record.customer_id.value;
+  } else {
+    return record.customer_id ? std::string_view(record.customer_id->value) : std::string_view();
+  }
 }
 
 // A member of a record, which may be unset.
@@ -263,8 +298,8 @@ std::string refused_text(const std::string& expected, std::string_view text);
 
 template <class T>
 T require_scalar(std::string_view field, std::string_view text) {
-  if (std::optional<T> value = Scalar<T>::parse(text)) return *std::move(value);
-  throw Error::invalid(field, refused_text(Scalar<T>::expectation(), text));
+  if (std::optional<T> value = FieldType<T>::parse(text)) return *std::move(value);
+  throw Error::invalid(field, refused_text(FieldType<T>::expectation(), text));
 }
 
 }  // namespace comptroller

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "model/ascii.hpp"
+
 namespace comptroller {
 
 namespace {
@@ -44,10 +46,6 @@ class Digits {
   std::string_view text_;
   bool valid_ = true;
 };
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Removes ".digits" from the start of `text`, if present, and returns the microseconds; nullopt if
 // a dot has no digit after it.

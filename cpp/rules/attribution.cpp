@@ -56,7 +56,7 @@ PayoutGroup update_group(PayoutGroup group, const UpdatePayoutGroup& request, Ti
 }
 
 PayoutGroup observe_group(PayoutGroup group, const ObservePayoutGroup& request, Timestamp now) {
-  if (request.balance) group.balance_at = now;
+  if (request.balance) group.balance_at = now;  // set_given replaces it if the request names a time
   if (set_given(group, request)) group.updated_at = changed_at(now, group.updated_at);
   return group;
 }

@@ -19,7 +19,7 @@ inline UpdatedAt changed_at(Timestamp now, const UpdatedAt& before) {
 // the request gave any.
 template <Record R, Record Request>
 bool set_given(R& record, const Request& request) {
-  bool is_changed = false;
+  bool is_any_given = false;
   for_each_field<Request>([&]<class F>() {
     using T = typename F::Type;
     const T& given = request.*F::member;
@@ -35,11 +35,11 @@ bool set_given(R& record, const Request& request) {
         } else {
           record.*G::member = given;
         }
-        is_changed = true;
+        is_any_given = true;
       }
     });
   });
-  return is_changed;
+  return is_any_given;
 }
 
 }  // namespace comptroller::rules

@@ -50,7 +50,7 @@ Claim fail_claim(Claim claim, const FailClaim& request, Timestamp now) {
   return claim;
 }
 
-std::optional<Timestamp> claims_all_at(const Claim& claim) {
+std::optional<Timestamp> claim_all_confirmed_at(const Claim& claim) {
   if (claim.onchain_status != ClaimStatus::confirmed || claim.claim_type.value != "CLAIM_ALL") {
     return std::nullopt;
   }

@@ -21,6 +21,6 @@ Claim fail_claim(Claim claim, const FailClaim& request, Timestamp now);
 
 // Returns confirmed_at of a CONFIRMED CLAIM_ALL claim, nullopt for other claims. The
 // last_claim_all_at of the group is never earlier.
-std::optional<Timestamp> claims_all_at(const Claim& claim);
+std::optional<Timestamp> claim_all_confirmed_at(const Claim& claim);
 
 }  // namespace comptroller::rules

@@ -2,7 +2,7 @@
 // metadata in any order. The customer is not compared; callers check it separately.
 #pragma once
 
-#include "model/records.hpp"
+#include "model/scalar.hpp"
 
 namespace comptroller::rules {
 
@@ -13,7 +13,7 @@ bool same_content(const R& a, const R& b) {
     using T = typename F::Type;
     const T& left = a.*F::member;
     const T& right = b.*F::member;
-    if constexpr (names_customer<bare<T>> || is_computed<bare<T>>) {
+    if constexpr (names_customer<bare<T>> || is_derived<bare<T>>) {
       return;
     } else if constexpr (Record<bare<T>>) {
       same &= left.has_value() == right.has_value() && (!left || same_content(*left, *right));

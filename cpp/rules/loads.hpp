@@ -3,6 +3,7 @@
 // stored record. Pure.
 #pragma once
 
+#include "model/records.hpp"
 #include "rules/content.hpp"
 
 namespace comptroller::rules {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/records/rewards.hpp"
 #include "sample/rows.hpp"
 
 namespace comptroller::sample {

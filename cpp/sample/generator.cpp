@@ -4,6 +4,7 @@
 #include <array>
 
 #include "json/writer.hpp"
+#include "model/records.hpp"
 #include "sample/rows.hpp"
 
 namespace comptroller::sample {

@@ -1,4 +1,6 @@
 // Identities and the controls on them.
+#include "model/records/identities.hpp"
+
 #include <array>
 
 #include "sample/rows.hpp"

@@ -1,7 +1,10 @@
 // Orchestrations: sales, purchases, deposits, withdrawals and transfers between profiles.
+#include "model/records/orchestrations.hpp"
+
 #include <algorithm>
 #include <array>
 
+#include "model/records/identities.hpp"
 #include "sample/rows.hpp"
 
 namespace comptroller::sample {

@@ -1,4 +1,6 @@
 // Payout groups, reward addresses and the balances of addresses.
+#include "model/records/rewards.hpp"
+
 #include <algorithm>
 #include <array>
 #include <string_view>

@@ -4,8 +4,17 @@
 #include <cstdint>
 #include <functional>
 
-#include "model/records.hpp"
 #include "sample/values.hpp"
+
+namespace comptroller {
+struct Balance;
+struct Claim;
+struct Control;
+struct Orchestration;
+struct PayoutGroup;
+struct RewardAddress;
+struct StoredIdentity;
+}  // namespace comptroller
 
 namespace comptroller::sample {
 

@@ -1,8 +1,10 @@
 #include "sample/values.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "model/addresses.hpp"
+#include "model/ascii.hpp"
 #include "model/identifier.hpp"
 #include "model/scalar.hpp"
 #include "model/text.hpp"
@@ -35,9 +37,7 @@ std::string bytes(std::size_t count, Random& random) {
 
 std::string lower(std::string_view text) {
   std::string lowered(text);
-  for (char& letter : lowered) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
+  std::ranges::transform(lowered, lowered.begin(), to_lower);
   return lowered;
 }
 

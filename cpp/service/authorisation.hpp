@@ -59,6 +59,10 @@ std::optional<std::string> listed_customer(const Principal& principal,
 // `default`.
 std::string written_customer(const Principal& principal, const std::optional<Id>& named);
 
+inline Audience audience_of(const Principal& principal) {
+  return principal.is_operator() ? Audience::provider : Audience::client;
+}
+
 // Whether the principal may see the records of a customer. To the principal, other records do not
 // exist.
 bool can_see(const Principal& principal, std::string_view customer);

@@ -1,11 +1,12 @@
-// Completes a request with what its fields declare: other names and defaults.
+// Completes a request with what its fields declare: other names, defaults, and ledger addresses.
 #pragma once
 
 #include <string>
 #include <utility>
 
 #include "model/error.hpp"
-#include "model/requests.hpp"
+#include "model/ledger_address.hpp"
+#include "model/request_traits.hpp"
 
 namespace comptroller::service {
 
@@ -27,8 +28,22 @@ void resolve_alias(Request& request) {
   });
 }
 
-// Resolves the aliases of a request, and sets the omitted members that have a default for the
-// caller. To be called once, after the request is read.
+// Converts an address of a request to its stored form. An address in a filter may omit the ledger,
+// because all EVM ledgers have the same address format. An invalid address is left unchanged; the
+// operation rejects it later.
+template <class F, Record Request>
+void canonicalise_address(Request& request) {
+  auto& address = request.*F::member;
+  if constexpr (is_optional<typename F::Type>) {
+    const Ledger ledger = request.ledger.value_or(Ledger::ethereum);
+    if (address) address->value = sought_address(ledger, address->value);
+  } else {
+    address.value = canonical_address(request.ledger, address.value).value_or(address.value);
+  }
+}
+
+// Resolves the aliases of a request, sets the omitted members that have a default for the caller,
+// and converts addresses to their stored form. To be called once, after the request is read.
 template <Record Request>
 void complete(Request& request, const Principal& principal) {
   for_each_field<Request>([&]<class F>() {
@@ -40,6 +55,8 @@ void complete(Request& request, const Principal& principal) {
       if (!member) member = F::template default_for<T>(principal);
     } else if constexpr (names_customer<T>) {  // of a record that the operator puts
       if (customer_of(request).empty()) customer_of(request) = default_customer;
+    } else if constexpr (requires { F::is_ledger_address; }) {
+      canonicalise_address<F>(request);
     }
   });
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/listing.hpp"
+#include "store/merge.hpp"
 
 namespace comptroller::service {
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "model/error.hpp"
-#include "service/operations.hpp"
 
 namespace comptroller::service {
 
@@ -61,8 +60,7 @@ DeferredWrites::DeferredWrites() : state_(std::make_shared<State>()) {}
 
 DeferredWrites::Ticket DeferredWrites::submit(Service& service, const Principal& principal,
                                               const Call& call) {
-  const auto write =
-      std::make_shared<PendingWrite>(service, principal, service.admit(principal, call), call);
+  const auto write = std::make_shared<PendingWrite>(service.prepare_write(principal, call));
   std::unique_lock lock(state_->mutex);
   const Ticket ticket = ++state_->last;
   const auto queued = state_->queued.insert(state_->queued.end(), {ticket, {}, nullptr});

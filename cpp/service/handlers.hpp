@@ -2,12 +2,14 @@
 #pragma once
 
 #include "model/error.hpp"
+#include "model/requests.hpp"
 #include "service/authorisation.hpp"
+#include "service/call.hpp"
 #include "service/canonical.hpp"
 #include "service/ingestion.hpp"
-#include "service/service.hpp"
 #include "store/client_lookups.hpp"
 #include "store/customers.hpp"
+#include "store/group_facts.hpp"
 #include "store/identities.hpp"
 #include "store/lists.hpp"
 #include "store/orchestrations.hpp"
@@ -15,17 +17,6 @@
 #include "store/reward_addresses.hpp"
 
 namespace comptroller::service {
-
-// The context of a handler. A read sees one snapshot; a write runs in a transaction.
-struct Context {
-  db::Connection& connection;
-  const Principal& principal;
-  const Environment& environment;
-  CursorKeys cursor_keys;
-  BackgroundWork& background;
-  std::string_view operation;
-  Timestamp now;
-};
 
 // A list's answer as JSON: {"items": [...], "next_page_cursor": "..."}, the items being R.
 template <Record R>
@@ -52,7 +43,7 @@ store::Stored<R> require(Context& context, std::string_view id) {
 // Returns the customer whose rows a list shows, nullopt for all; see listed_customer.
 template <Record Request>
 std::optional<std::string> shown_customer(const Principal& principal, const Request& request) {
-  if constexpr (std::derived_from<Request, OfCustomer>) {
+  if constexpr (std::derived_from<Request, ListedOwner>) {
     return listed_customer(principal, request.customer_id);
   } else {
     return std::nullopt;
@@ -61,11 +52,10 @@ std::optional<std::string> shown_customer(const Principal& principal, const Requ
 
 // The rows of a list, for its pages and scans.
 template <Record Request>
-store::Listing listing_of(db::Connection& connection, Request request,
+store::Listing listing_of(db::Connection& connection, const Request& request,
                           const std::optional<std::string>& customer, const store::ListUse& use) {
-  canonicalise_addresses(request);
   store::Ownership ownership;
-  if constexpr (std::derived_from<Request, OfCustomer>) {
+  if constexpr (std::derived_from<Request, ListedOwner>) {
     ownership = store::ownership(connection, customer);
   }
   return store::listing_for(connection, request, std::move(ownership), use);
@@ -88,11 +78,11 @@ inline constexpr std::size_t usual_item_bytes = 800;
 // Answers a page. `append(answer, rows)` appends its rows as the member "items".
 template <Record Request, class AppendItems>
 std::string answer_page(Context& context, const Request& request, const AppendItems& append) {
-  const std::string list = describe_list(context, request);
   const std::int64_t limit = request.limit.value_or(PageLimit{}).value;
-  store::PageQuery page{request.order.value_or(Order::descending), std::nullopt, limit};
-  if (request.page_cursor) {
-    page.position = open_cursor(context.cursor_keys, list, request.page_cursor->value);
+  store::PageQuery page{request.order.value_or(Order::desc), std::nullopt, limit};
+  if (request.page_cursor && !request.page_cursor->value.empty()) {
+    page.position = open_cursor(context.cursor_keys, describe_list(context, request),
+                                request.page_cursor->value);
   }
   const store::Listing listing =
       listing_of(context.connection, request, shown_customer(context.principal, request),
@@ -103,7 +93,9 @@ std::string answer_page(Context& context, const Request& request, const AppendIt
   answer += '{';
   append(answer, rows);
   answer += ",\"next_page_cursor\":\"";
-  if (const auto& next = rows.next_page()) answer += seal_cursor(context.cursor_keys, list, *next);
+  if (const auto& next = rows.next_page()) {
+    answer += seal_cursor(context.cursor_keys, describe_list(context, request), *next);
+  }
   answer += "\"}";
   return answer;
 }

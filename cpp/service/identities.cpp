@@ -3,6 +3,7 @@
 
 #include "rules/changes.hpp"
 #include "service/operation_rows.hpp"
+#include "service/operations.hpp"
 
 namespace comptroller::service {
 
@@ -143,9 +144,11 @@ std::vector<Operation> identity_operations() {
   Endpoints controls_of_all = controls;  // the operator writes them below a prefix of its own
   controls_of_all.prefixes.emplace_back(operator_prefix);
   return {
-      read(identities, &get_identity, {"get", "Returns one identity with its active controls."}),
-      read(identities, &list_identities, {"list", "Lists identities with their active controls."}),
-      write<id_and_body>(
+      read_row(identities, &get_identity,
+               {"get", "Returns one identity with its active controls."}),
+      read_row(identities, &list_identities,
+               {"list", "Lists identities with their active controls."}),
+      write_row<id_and_body>(
           identities, &update_identity,
           {.name = "update",
            .summary = "Sets the metadata or the deprecated booleans of an identity.",
@@ -155,7 +158,7 @@ std::vector<Operation> identity_operations() {
                {{control_not_overridable, "a client set admin_disabled"},
                 {already_exists,
                  "a control of that type and setter with another is_overridable is active"}}}),
-      operator_only<body>(
+      operator_row<body>(
           identities, &put_identity,
           {.name = "put",
            .summary = "Creates an identity, or sets the given members of an existing one.",
@@ -163,13 +166,13 @@ std::vector<Operation> identity_operations() {
            .errors = {{already_exists,
                        "the identity belongs to another customer, or a control of that type "
                        "and setter with another is_overridable is active"}}}),
-      read(identities, &permits,
-           {"permits", "Returns whether the active controls permit an action.",
-            "GET /{id}/permits"}),
-      read(controls, &get<Control>, {"get", "Returns one control, active or deleted."}),
-      read(controls, &list<ListControls>,
-           {"list", "Lists controls, by default only active controls."}),
-      write<body>(
+      read_row(identities, &permits,
+               {"permits", "Returns whether the active controls permit an action.",
+                "GET /{id}/permits"}),
+      read_row(controls, &get<Control>, {"get", "Returns one control, active or deleted."}),
+      read_row(controls, &list<ListControls>,
+               {"list", "Lists controls, by default only active controls."}),
+      write_row<body>(
           controls_of_all, &create_control,
           {.name = "create",
            .summary = "Creates a control, which restricts an identity.",
@@ -179,7 +182,7 @@ std::vector<Operation> identity_operations() {
                       {not_found, "the identity does not exist"},
                       {already_exists,
                        "a control of this type and setter is active; `existing` is its id"}}}),
-      write<either>(
+      write_row<either>(
           controls_of_all, &delete_control,
           {.name = "delete",
            .summary = "Deletes a control, and returns it with deleted_at.",

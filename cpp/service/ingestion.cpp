@@ -263,7 +263,7 @@ void Ingestion::check_customer(const store::GroupFacts& group, std::string_view 
 }
 
 void Ingestion::note(const Claim& claim, std::optional<Timestamp> Group::* latest) {
-  const auto at = rules::claims_all_at(claim);
+  const auto at = rules::claim_all_confirmed_at(claim);
   if (!at) return;
   std::optional<Timestamp>& time = group(claim.payout_group_id).*latest;
   time = std::max(time, at);
@@ -282,7 +282,7 @@ Outcome Ingestion::merge(const store::NewClaim& line) {
   if (!merged) return Outcome::unchanged;
   store::update_claim(connection_, stored.key, *merged, line.jurisdiction);
   if (stored.record.payout_group_id != merged->payout_group_id ||
-      rules::claims_all_at(*merged) < rules::claims_all_at(stored.record)) {
+      rules::claim_all_confirmed_at(*merged) < rules::claim_all_confirmed_at(stored.record)) {
     note(stored.record, &Group::withdrawn_at);
   }
   note(*merged, &Group::confirmed_at);

@@ -13,6 +13,7 @@
 #include "model/error.hpp"
 #include "rules/controls.hpp"
 #include "store/claims.hpp"
+#include "store/group_facts.hpp"
 #include "store/identities.hpp"
 #include "store/payout_groups.hpp"
 

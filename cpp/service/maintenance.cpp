@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "json/writer.hpp"
 #include "service/authorisation.hpp"
 #include "store/invariants.hpp"
 

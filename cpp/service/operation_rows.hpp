@@ -7,10 +7,11 @@
 #include <functional>
 
 #include "json/reader.hpp"
-#include "model/type_name.hpp"
+#include "model/requests.hpp"
 #include "service/completion.hpp"
 #include "service/handlers.hpp"
-#include "service/operations.hpp"
+#include "service/operation.hpp"
+#include "service/type_descriptions.hpp"
 #include "store/operator_indexes.hpp"
 
 namespace comptroller::service {
@@ -19,7 +20,7 @@ namespace comptroller::service {
 template <Record Request>
 void check_path_id(const Call& call) {
   for (const Parameter& parameter : call.parameters) {
-    if (parameter.name == "id" && !Scalar<bare<decltype(Request::id)>>::parse(parameter.value)) {
+    if (parameter.name == "id" && !FieldType<bare<decltype(Request::id)>>::parse(parameter.value)) {
       throw Error(Code::not_found, "there is no record of this id");
     }
   }
@@ -94,67 +95,54 @@ Request read_request(const Call& call) {
 template <class Answer, Record Request>
 using Handler = Answer (*)(Context&, const Request&);
 
-// Reads the request of a call, and returns the call of the handler.
-template <RequestSource source, class Answer, Record Request>
-PreparedCall prepare(Handler<Answer, Request> handler, const Operation& operation,
-                     const Principal& principal, const Call& call) {
-  auto request = read_request<Request, source>(call);
-  complete(request, principal);
-  std::string canonical = call.idempotency_key ? canonical_text(request) : "";
-  return {std::move(canonical),
-          [handler, request = std::move(request), &operation](
-              Service& service, const Principal& caller, db::Connection& connection) {
-            Context context{connection,
-                            caller,
-                            service.environment(),
-                            service.cursor_keys(connection),
-                            service.background(),
-                            operation.name,
-                            service.environment().now()};
-            auto answer = handler(context, request);
-            if constexpr (Record<Answer>) {
-              return json::to_text(answer, audience_of(caller));
-            } else {
-              return std::move(answer.json);
-            }
-          }};
-}
-
-// The number of index ranges that one parameter adds to a page; see ranges_per_value.
-template <Record Request>
-std::optional<std::size_t> ranges_of(std::string_view parameter) {
-  std::optional<std::size_t> ranges;
-  for_each_field<Request>([&]<class F>() {
-    if (F::name == parameter) ranges = ranges_per_value<typename F::Filter>;
-  });
-  return ranges;
-}
-
 // Whether a page is small and narrowed by at most one filter, which an index in the order of the
 // page serves, so that it visits few rows more than it has. Each value of the filter adds a range
 // of that index for each customer whose rows are merged.
 template <Record Request>
-bool is_short_page(const Principal& principal, std::span<const Parameter> parameters) {
+bool is_short_page(const Request& request, const Principal& principal) {
   constexpr std::int64_t max_records = 100;
   constexpr std::size_t max_ranges = 16;  // of one statement
+  std::size_t filters = 0;
   std::size_t ranges = 0;
-  std::string_view filter;
-  bool names_customer = !principal.is_operator();
-  for (const Parameter& parameter : parameters) {
-    if (parameter.name == "limit") {
-      const auto limit = Scalar<PageLimit>::parse(parameter.value);
-      if (!limit || limit->value > max_records) return false;
+  bool has_index = true;
+  for_each_field<Request>([&]<class F>() {
+    if constexpr (constexpr auto of_value = ranges_per_value<typename F::Filter>) {
+      const std::size_t values = store::given_values(request.*F::member).size();
+      if (values == 0) return;
+      ++filters;
+      ranges += values * *of_value;
+      has_index &= *of_value > 0;
     }
-    if (parameter.name == "customer_id") names_customer = true;
-    const auto added = ranges_of<Request>(parameter.name);
-    if (!added) continue;
-    if (*added == 0 || (!filter.empty() && filter != parameter.name)) return false;
-    filter = parameter.name;
-    ranges += *added;
+  });
+  if (filters == 0) ranges = 1;
+  bool names_customer = !principal.is_operator();
+  if constexpr (std::derived_from<Request, ListedOwner>) {
+    names_customer |= request.customer_id.has_value();
   }
-  if (filter.empty()) ranges = 1;
   if (!names_customer) ranges *= static_cast<std::size_t>(store::max_merged_customers);
-  return ranges <= max_ranges;
+  return request.limit.value_or(PageLimit{}).value <= max_records && filters <= 1 && has_index &&
+         ranges <= max_ranges;
+}
+
+// Reads the request of a call, and returns the call of the handler.
+template <RequestSource source, class Answer, Record Request>
+PreparedCall prepare_call(Handler<Answer, Request> handler, const Operation& operation,
+                          const Principal& principal, const Call& call) {
+  auto request = read_request<Request, source>(call);
+  complete(request, principal);
+  PreparedCall prepared;
+  prepared.operation = operation.name;
+  if (call.idempotency_key) prepared.canonical_request = canonical_text(request);
+  if constexpr (!Record<Answer>) prepared.is_short = is_short_page(request, principal);
+  prepared.run = [handler, request = std::move(request)](Context& context) {
+    auto answer = handler(context, request);
+    if constexpr (Record<Answer>) {
+      return json::to_text(answer, audience_of(context.principal));
+    } else {
+      return std::move(answer.json);
+    }
+  };
+  return prepared;
 }
 
 // The prefix of the paths that only the operator can call.
@@ -178,12 +166,12 @@ struct Endpoints {
 };
 
 // The parts of an operation that neither its resource nor its handler determines.
-struct Row {
+struct OperationParts {
   std::string_view name;  // without that of the resource
   std::string_view summary;
   std::string_view route = "GET";  // the method, and what follows the path of the resource
   std::string details = {};
-  std::vector<ErrorCase> errors = {};  // after those that `complete` adds
+  std::vector<ErrorCase> errors = {};  // after those that `add_implied` adds
 };
 
 // For operations that store a record as a load of one line would.
@@ -192,67 +180,62 @@ inline constexpr ErrorCase stored_differs{
     "the stored record has other content and the same or a later "
     "updated_at, or another created_at or another customer"};
 
-// Adds to an operation what follows from its scope, its list or the id in its path.
-// `names_customer`: the request may name the customer.
-void complete(Operation& operation, bool names_customer);
-
 template <RequestSource source, class Answer, Record Request>
 Operation make_row(const Endpoints& resource, std::string_view scope,
                    const std::vector<std::string>& prefixes, Handler<Answer, Request> handler,
-                   Row row) {
+                   OperationParts parts) {
   constexpr bool is_page = !Record<Answer>;
-  Operation operation{.name = resource.name + '.' + std::string(row.name),
+  Operation operation{.name = resource.name + '.' + std::string(parts.name),
                       .scope = scope,
-                      .method = row.route.substr(0, row.route.find(' ')),
-                      .summary = row.summary,
-                      .details = std::move(row.details),
-                      .errors = std::move(row.errors),
+                      .method = parts.route.substr(0, parts.route.find(' ')),
+                      .summary = parts.summary,
+                      .details = std::move(parts.details),
+                      .errors = std::move(parts.errors),
                       .is_write = has_body(source),
                       .is_list = is_page,
                       .request_source = source,
                       .request = type_name<Request>(),
-                      .prepare = std::bind_front(&prepare<source, Answer, Request>, handler)};
-  row.route.remove_prefix(std::min(operation.method.size() + 1, row.route.size()));
+                      .prepare = std::bind_front(&prepare_call<source, Answer, Request>, handler)};
+  parts.route.remove_prefix(std::min(operation.method.size() + 1, parts.route.size()));
   for (const std::string& prefix : prefixes) {
-    operation.paths.push_back(prefix + resource.path + std::string(row.route));
+    operation.paths.push_back(prefix + resource.path + std::string(parts.route));
   }
   if constexpr (has_body(source)) operation.body_envelope = envelope_of<Request>();
   if constexpr (is_page) {
     operation.answer = type_name<typename Answer::Item>();
-    operation.is_short_page = &is_short_page<Request>;
+    operation.describe_types = &describe_types<Request, typename Answer::Item>;
   } else {
     operation.answer = type_name<Answer>();
+    operation.describe_types = &describe_types<Request, Answer>;
     operation.envelope = resource.envelope;
   }
-  complete(operation, std::derived_from<Request, OfCustomer>);
+  add_implied(operation, std::derived_from<Request, ListedOwner>);
   return operation;
 }
 
 // A read; by default of one record if its request has an id.
 template <class Answer, Record Request>
-Operation read(const Endpoints& resource, Handler<Answer, Request> handler, Row row) {
+Operation read_row(const Endpoints& resource, Handler<Answer, Request> handler,
+                   OperationParts parts) {
   constexpr bool is_by_id = std::derived_from<Request, ById>;
-  if (is_by_id && row.route == "GET") row.route = "GET /{id}";
+  if (is_by_id && parts.route == "GET") parts.route = "GET /{id}";
   return make_row<is_by_id ? RequestSource::path_id : RequestSource::parameters>(
-      resource, resource.read_scope, resource.prefixes, handler, std::move(row));
+      resource, resource.read_scope, resource.prefixes, handler, std::move(parts));
 }
 
 // A write that clients can call.
 template <RequestSource source, class Answer, Record Request>
-Operation write(const Endpoints& resource, Handler<Answer, Request> handler, Row row) {
+Operation write_row(const Endpoints& resource, Handler<Answer, Request> handler,
+                    OperationParts parts) {
   return make_row<source>(resource, resource.write_scope, resource.prefixes, handler,
-                          std::move(row));
+                          std::move(parts));
 }
 
 // A write that only the operator can call.
 template <RequestSource source, class Answer, Record Request>
-Operation operator_only(const Endpoints& resource, Handler<Answer, Request> handler, Row row) {
-  return make_row<source>(resource, operator_write, {operator_prefix}, handler, std::move(row));
+Operation operator_row(const Endpoints& resource, Handler<Answer, Request> handler,
+                       OperationParts parts) {
+  return make_row<source>(resource, operator_write, {operator_prefix}, handler, std::move(parts));
 }
-
-// The operations of each part of the service.
-std::vector<Operation> identity_operations();
-std::vector<Operation> orchestration_operations();
-std::vector<Operation> reward_operations();
 
 }  // namespace comptroller::service

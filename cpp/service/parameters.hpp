@@ -26,12 +26,12 @@ template <class T>
 std::optional<std::string> set_member(T& member, std::string_view text, bool is_repeated) {
   if constexpr (Parsed<T>) {  // other members only come in the body
     if (is_repeated) return "appears more than once";
-    auto value = Scalar<T>::parse(text);
+    auto value = FieldType<T>::parse(text);
     if (!value) {
-      std::string refusal = refused_text(Scalar<T>::expectation(), text);
+      std::string refusal = refused_text(FieldType<T>::expectation(), text);
       std::string with_plus(text);
       std::ranges::replace(with_plus, ' ', '+');
-      if (with_plus != text && Scalar<T>::parse(with_plus)) refusal += "; write + as %2B";
+      if (with_plus != text && FieldType<T>::parse(with_plus)) refusal += "; write + as %2B";
       return refusal;
     }
     member = *std::move(value);

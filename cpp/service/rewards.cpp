@@ -2,6 +2,7 @@
 #include "rules/attribution.hpp"
 #include "rules/claims.hpp"
 #include "service/operation_rows.hpp"
+#include "service/operations.hpp"
 
 namespace comptroller::service {
 
@@ -25,7 +26,7 @@ Claim save(Context& context, const store::Stored<Claim>& before, Claim after) {
   const std::int64_t group = context.connection.symbols().intern(after.payout_group_id.value);
   store::update_claim(context.connection, before.key, after,
                       store::group_facts(context.connection, group).jurisdiction);
-  if (const auto confirmed_at = rules::claims_all_at(after)) {
+  if (const auto confirmed_at = rules::claim_all_confirmed_at(after)) {
     store::raise_last_claim_all(context.connection, group, *confirmed_at);
   }
   return after;
@@ -115,22 +116,22 @@ std::vector<Operation> reward_operations() {
   const Endpoints claims{"claims", "/rewards/claims", also_unversioned(), "rewards:read_claims",
                          ""};
   return {
-      read(payout_groups, &get<PayoutGroup>, {"get", "Returns one payout group."}),
-      read(payout_groups, &list<ListPayoutGroups>, {"list", "Lists payout groups."}),
-      write<body>(
+      read_row(payout_groups, &get<PayoutGroup>, {"get", "Returns one payout group."}),
+      read_row(payout_groups, &list<ListPayoutGroups>, {"list", "Lists payout groups."}),
+      write_row<body>(
           payout_groups, &create_payout_group,
           {"create", "Creates a payout group with status UNREGISTERED and balance 0.", "POST"}),
-      write<id_and_body>(
+      write_row<id_and_body>(
           payout_groups, &change<PayoutGroup, UpdatePayoutGroup, &rules::update_group>,
           {"update", "Sets the name or jurisdiction of a payout group.", "PUT /{id}"}),
-      operator_only<id_and_body>(
+      operator_row<id_and_body>(
           payout_groups, &observe_payout_group,
           {"observe", "Records the observed on-chain state of a payout group.",
            "POST /{id}/observe"}),
-      read(reward_addresses, &get<RewardAddress>,
-           {"get", "Returns one reward address, without its balance."}),
-      read(reward_addresses, &list<ListRewardAddresses>, {"list", "Lists reward addresses."}),
-      write<body>(
+      read_row(reward_addresses, &get<RewardAddress>,
+               {"get", "Returns one reward address, without its balance."}),
+      read_row(reward_addresses, &list<ListRewardAddresses>, {"list", "Lists reward addresses."}),
+      write_row<body>(
           reward_addresses, &create_reward_address,
           {.name = "create",
            .summary = "Registers an address for reward attribution.",
@@ -140,7 +141,7 @@ std::vector<Operation> reward_operations() {
                       {already_exists,
                        "the address is registered; `existing` is its id if the caller may see "
                        "it"}}}),
-      write<id_in_both>(
+      write_row<id_in_both>(
           reward_addresses, &update_reward_address,
           {.name = "update",
            .summary = "Sets the name or payout group of a reward address.",
@@ -148,20 +149,12 @@ std::vector<Operation> reward_operations() {
            .details = "A change of the payout group sets the status to PENDING.",
            .errors = {other_ledger,
                       {not_found, "the address or the payout group does not exist"}}}),
-      operator_only<id_and_body>(
+      operator_row<id_and_body>(
           reward_addresses, &observe_reward_address,
           {"observe", "Records the observed status of a reward address.", "POST /{id}/observe"}),
-      read(balances, &list<ListBalances>, {"list", "Lists recorded balances in order of time."}),
-      operator_only<body>(
-          balances, &record_balance,
-          {.name = "record",
-           .summary = "Records the balance of a reward address at a time.",
-           .route = "POST",
-           .errors = {{not_found, "the reward address does not exist"},
-                      {already_exists, "another balance is recorded for that time"}}}),
-      read(claims, &get<Claim>, {"get", "Returns one claim."}),
-      read(claims, &list<ListClaims>, {"list", "Lists reward claims."}),
-      operator_only<body>(
+      read_row(claims, &get<Claim>, {"get", "Returns one claim."}),
+      read_row(claims, &list<ListClaims>, {"list", "Lists reward claims."}),
+      operator_row<body>(
           claims, &put<Claim>,
           {.name = "put",
            .summary = "Stores one claim, as a load of one line would.",
@@ -170,22 +163,31 @@ std::vector<Operation> reward_operations() {
            .errors = {stored_differs,
                       {illegal_transition, "the stored status cannot change to the new status"},
                       {already_exists, "the payout group belongs to another customer"}}}),
-      operator_only<id_and_body>(claims, &change<Claim, SubmitClaim, &rules::submit_claim>,
-                                 {.name = "submit",
-                                  .summary = "Changes a claim from PENDING to SUBMITTED.",
-                                  .route = "POST /{id}/submit",
-                                  .errors = {{illegal_transition, "the claim is not PENDING"}}}),
-      operator_only<id_and_body>(claims, &change<Claim, ConfirmClaim, &rules::confirm_claim>,
-                                 {.name = "confirm",
-                                  .summary = "Changes a claim from SUBMITTED to CONFIRMED.",
-                                  .route = "POST /{id}/confirm",
-                                  .errors = {{illegal_transition, "the claim is not SUBMITTED"}}}),
-      operator_only<id_and_body>(
+      operator_row<id_and_body>(claims, &change<Claim, SubmitClaim, &rules::submit_claim>,
+                                {.name = "submit",
+                                 .summary = "Changes a claim from PENDING to SUBMITTED.",
+                                 .route = "POST /{id}/submit",
+                                 .errors = {{illegal_transition, "the claim is not PENDING"}}}),
+      operator_row<id_and_body>(claims, &change<Claim, ConfirmClaim, &rules::confirm_claim>,
+                                {.name = "confirm",
+                                 .summary = "Changes a claim from SUBMITTED to CONFIRMED.",
+                                 .route = "POST /{id}/confirm",
+                                 .errors = {{illegal_transition, "the claim is not SUBMITTED"}}}),
+      operator_row<id_and_body>(
           claims, &change<Claim, FailClaim, &rules::fail_claim>,
           {.name = "fail",
            .summary = "Changes a claim from PENDING or SUBMITTED to FAILED.",
            .route = "POST /{id}/fail",
            .errors = {{illegal_transition, "the claim is already CONFIRMED or FAILED"}}}),
+      read_row(balances, &list<ListBalances>,
+               {"list", "Lists recorded balances in order of time."}),
+      operator_row<body>(
+          balances, &record_balance,
+          {.name = "record",
+           .summary = "Records the balance of a reward address at a time.",
+           .route = "POST",
+           .errors = {{not_found, "the reward address does not exist"},
+                      {already_exists, "another balance is recorded for that time"}}}),
   };
 }
 

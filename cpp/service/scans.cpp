@@ -1,5 +1,6 @@
 #include "service/scans.hpp"
 
+#include "model/lists.hpp"
 #include "service/completion.hpp"
 #include "service/handlers.hpp"
 #include "service/operations.hpp"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "model/ledger_address.hpp"
+#include "model/lists.hpp"
 #include "store/jurisdiction_changes.hpp"
 
 namespace comptroller::store {

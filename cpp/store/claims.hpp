@@ -1,7 +1,7 @@
 // Reward claims (specification 2.5, 4.5).
 #pragma once
 
-#include "model/requests.hpp"
+#include "model/records/rewards.hpp"
 #include "store/lists.hpp"
 #include "store/records.hpp"
 

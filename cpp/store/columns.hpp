@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "store/storage.hpp"
-#include "store/tables.hpp"
 
 namespace comptroller::store {
 
@@ -17,7 +16,7 @@ std::string select_list(std::string_view computed = "NULL") {
   std::string list;
   for_each_field<R>([&]<class F>() {
     if (!list.empty()) list += ", ";
-    if constexpr (is_computed<bare<typename F::Type>>) list.append(computed).append(" AS ");
+    if constexpr (is_derived<bare<typename F::Type>>) list.append(computed).append(" AS ");
     list += F::name;
   });
   return list;
@@ -28,7 +27,7 @@ template <Record R>
 std::vector<std::string_view> stored_names() {
   std::vector<std::string_view> names;
   for_each_field<R>([&]<class F>() {
-    if constexpr (!is_computed<bare<typename F::Type>>) names.push_back(F::name);
+    if constexpr (!is_derived<bare<typename F::Type>>) names.push_back(F::name);
   });
   return names;
 }
@@ -45,7 +44,7 @@ struct ColumnValue {
 
   bool is_unset() const {
     if (!value.is_null()) return false;
-    if constexpr (!is_optional<T> && !is_computed<bare<T>>) {
+    if constexpr (!is_optional<T> && !is_derived<bare<T>>) {
       query.locate(index, row, [&] { throw db::wrong_type(value, "a value"); });
     }
     return true;
@@ -127,7 +126,7 @@ int bind_record(db::Query& query, const R& record, BoundValues& values) {
   int index = 0;
   const RecordFields<R> fields{record};
   for_each_indexed_field<R>([&]<class F, std::size_t I>() {
-    if constexpr (!is_computed<bare<typename F::Type>>) {
+    if constexpr (!is_derived<bare<typename F::Type>>) {
       const auto field = fields.template field<F, I>();
       query.bind(++index, field.is_unset() ? Value::null() : values.of(*field.value));
     }

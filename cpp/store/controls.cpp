@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "store/provenance.hpp"
 #include "store/sql.hpp"
 
 namespace comptroller::store {
@@ -177,8 +178,8 @@ void remove_control(db::Connection& connection, const Id& id) {
   const Place place = place_of(connection, id);
   connection.run("DELETE FROM controls WHERE key = ?", place.key);
   // A load of the remaining controls might no longer recreate an implied identity as it is stored.
-  connection.run("UPDATE identities SET implied = 2 WHERE key = ? AND implied = 1",
-                 place.identity_key);
+  connection.run("UPDATE identities SET implied = ?2 WHERE key = ?1 AND implied = ?3",
+                 place.identity_key, code_of(Provenance::changed), code_of(Provenance::implied));
   settle(connection, place);
 }
 

@@ -4,6 +4,7 @@
 // given time.
 #pragma once
 
+#include "model/records/identities.hpp"
 #include "store/records.hpp"
 
 namespace comptroller::store {

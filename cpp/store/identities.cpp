@@ -1,5 +1,6 @@
 #include "store/identities.hpp"
 
+#include "model/lists.hpp"
 #include "store/client_lookups.hpp"
 
 namespace comptroller::store {
@@ -7,7 +8,7 @@ namespace comptroller::store {
 Listing listing_for(db::Connection& connection, const ListIdentities& request, Ownership ownership,
                     const ListUse& use) {
   auto listing = make_listing<StoredIdentity>(connection, request, std::move(ownership));
-  if (use.purpose == Purpose::reload) {
+  if (use.purpose == Purpose::exporting) {
     listing.filter({"implied <> ?", {code_of(Provenance::implied)}});
   }
   return listing;

@@ -1,19 +1,13 @@
 // Identities and their controls (specification 2.1, 4.1).
 #pragma once
 
-#include "model/requests.hpp"
+#include "model/records/identities.hpp"
 #include "store/controls.hpp"
 #include "store/lists.hpp"
+#include "store/provenance.hpp"
 #include "store/records.hpp"
 
 namespace comptroller::store {
-
-// How the store learned of an identity. The values are stored.
-enum class Provenance : std::uint8_t {
-  own,      // its own line, or identities.put
-  implied,  // only from its first control; a load of its controls recreates it
-  changed,  // implied, then changed; its own line has not been loaded yet
-};
 
 struct StoredIdentityRow : Stored<StoredIdentity> {
   Provenance provenance = Provenance::own;

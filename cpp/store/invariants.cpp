@@ -5,6 +5,7 @@
 #include "json/reader.hpp"
 #include "model/error.hpp"
 #include "store/columns.hpp"
+#include "store/tables.hpp"
 
 namespace comptroller::store {
 

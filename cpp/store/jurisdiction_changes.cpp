@@ -1,6 +1,7 @@
 #include "store/jurisdiction_changes.hpp"
 
-#include "store/payout_groups.hpp"
+#include "model/lists.hpp"
+#include "store/group_facts.hpp"
 #include "store/sql.hpp"
 
 namespace comptroller::store {
@@ -20,7 +21,7 @@ std::vector<Position> next_claims(db::Connection& connection, std::int64_t group
   auto claims = make_listing<Claim>(connection, ListClaims{}, {});
   claims.add(
       {Selectivity::narrow, {{&ListClaims::by_group, "payout_group_id", {Value::of(group)}}}});
-  const Candidates next = claims.candidates({Order::ascending, after, claims_per_part});
+  const Candidates next = claims.candidates({Order::asc, after, claims_per_part});
   std::vector<Position> positions;
   while (std::ssize(positions) < claims_per_part) {
     const std::optional<Candidate> claim = next();

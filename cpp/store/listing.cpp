@@ -40,11 +40,9 @@ std::optional<std::int64_t> Listing::own_key(std::string_view table, const Value
   return find_own_key(connection_, table, id, ownership_.customers.front());
 }
 
-Value Listing::key_of_identity(const Value& id) const {
-  if (ownership_.is_restricted) {
-    return Value::of(own_key("identities", id).value_or(unused_key));
-  }
-  db::Query query = connection_.query("SELECT key FROM identities WHERE id = ?");
+Value Listing::key_of(std::string_view table, const Value& id) const {
+  if (ownership_.is_restricted) return Value::of(own_key(table, id).value_or(unused_key));
+  db::Query query = connection_.query("SELECT key FROM " + std::string(table) + " WHERE id = ?");
   return Value::of(query.bind(1, id).step() ? query.number(0) : unused_key);
 }
 
@@ -52,7 +50,7 @@ void Listing::add_group(const Index& index, std::string_view column, std::string
   const auto symbol = find_symbol(id);
   Value group = Value::of(symbol.value_or(unused_key));
   if (ownership_.is_restricted &&
-      !own_key(PayoutGroup::table, Value::of(symbol.value_or(no_symbol)))) {
+      !own_key("payout_groups", Value::of(symbol.value_or(no_symbol)))) {
     if (column != "id") return filter({unindexed(column) + " = ?", {group}});
     group = Value::of(unused_key);
   }

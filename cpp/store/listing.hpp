@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "model/requests.hpp"
+#include "model/filters.hpp"
 #include "store/page_rows.hpp"
 #include "store/streams.hpp"
 
@@ -93,8 +93,8 @@ class Listing {
   // whether other customers have a value or nobody.
   template <class T, class Given>
   Value stored(std::string_view column, const Given& value) {
-    if constexpr (std::same_as<T, KeyOf<StoredIdentity>>) {
-      return key_of_identity(parameters_.identifier(value.value));
+    if constexpr (requires { typename T::Referred; }) {
+      return key_of(T::Referred::table, parameters_.identifier(value.value));
     } else if constexpr (storage_class<T>() == StorageClass::symbol) {
       return Value::of(find_symbol(value.value).value_or(unused_key));
     } else {
@@ -152,7 +152,7 @@ class Listing {
     add({selectivity_of<T>(Column.view()), {alternative(declared, values)}, !By.table.empty()});
   }
   template <Literal Column, const Index& By, class Given>
-  void add_declared(Equals<Column, GroupId, By>, std::span<const Given> values) {
+  void add_declared(IsGroup<Column, By>, std::span<const Given> values) {
     add_group(By, Column.view(), values.front().value);
   }
   template <class... F, class Given>
@@ -172,7 +172,7 @@ class Listing {
     filter(compares(Column.view(), B, stored<T>(Column.view(), values.front())));
   }
   template <class Given>
-  void add_declared(Narrows, std::span<const Given>) {}  // the repository adds it
+  void add_declared(Unindexed, std::span<const Given>) {}  // listing_for adds it
   template <class Given>
   void add_declared(NoFilter, std::span<const Given>) {}
 
@@ -194,7 +194,7 @@ class Listing {
   void add_group(const Index& index, std::string_view column, std::string_view id);
   std::optional<std::int64_t> find_symbol(std::string_view text) const;
   std::optional<std::int64_t> own_key(std::string_view table, const Value& id) const;
-  Value key_of_identity(const Value& id) const;
+  Value key_of(std::string_view table, const Value& id) const;
   Sql condition(const ListFilter& filter) const;
   bool names_customers(const Index& index) const;
   // Returns the hint that the index must be used, which follows the name of its table.
@@ -223,7 +223,7 @@ class Listing {
   TimeRange range_;
 };
 
-namespace detail {
+// The values that a request gives a member.
 template <class T>
 std::span<const T> given_values(const std::vector<T>& values) {
   return values;
@@ -232,7 +232,6 @@ template <class T>
 std::span<const T> given_values(const std::optional<T>& value) {
   return value ? std::span<const T>(&*value, 1) : std::span<const T>();
 }
-}  // namespace detail
 
 template <Record R>
 std::size_t count_values(std::string_view column) {
@@ -248,9 +247,8 @@ template <Record R, Record Request>
 Listing make_listing(db::Connection& connection, const Request& request, Ownership ownership) {
   Listing listing(R::table, select_list<R>(), Request::by_time, &count_values<R>,
                   std::move(ownership), connection);
-  for_each_field<Request>([&]<class F>() {
-    listing.add<typename F::Filter>(detail::given_values(request.*F::member));
-  });
+  for_each_field<Request>(
+      [&]<class F>() { listing.add<typename F::Filter>(given_values(request.*F::member)); });
   return listing;
 }
 

@@ -3,12 +3,19 @@
 
 #include "store/listing.hpp"
 
+namespace comptroller {
+struct ListClaims;
+struct ListControls;
+struct ListIdentities;
+struct ListRewardAddresses;
+}  // namespace comptroller
+
 namespace comptroller::store {
 
-// An analysis reads the rows of a list. A reload reads rows from which a load makes an equal store.
-// It omits the balances of addresses, which are exported as their own kind, and implied identities,
-// which the load of their controls creates again.
-enum class Purpose : std::uint8_t { analysis, reload };
+// An analysis reads the rows of a list. An export reads rows from which a load makes an equal
+// store. It omits the balances of addresses, which are exported as their own kind, and implied
+// identities, which the load of their controls creates again.
+enum class Purpose : std::uint8_t { analysis, exporting };
 
 struct ListUse {
   Timestamp now;

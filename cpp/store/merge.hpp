@@ -21,9 +21,9 @@ struct Position {
 
 // Whether a position comes later than another in a list of this order.
 struct IsLater {
-  Order order = Order::descending;
+  Order order = Order::desc;
   bool operator()(const Position& left, const Position& right) const {
-    return order == Order::descending ? left < right : right < left;
+    return order == Order::desc ? left < right : right < left;
   }
 };
 

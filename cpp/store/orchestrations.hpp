@@ -1,6 +1,7 @@
 // Orchestrations (specification 2.2, 4.2).
 #pragma once
 
+#include "model/records/orchestrations.hpp"
 #include "store/records.hpp"
 
 namespace comptroller::store {

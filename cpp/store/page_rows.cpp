@@ -1,14 +1,15 @@
 #include "store/page_rows.hpp"
 
-#include <utility>
-
 namespace comptroller::store {
 
 bool PageRows::step() {
-  if (std::exchange(has_ended_, true)) return false;  // a statement after its end begins again
+  if (has_ended_) return false;  // a statement after its end begins again
   for (; visits_left_ > 0; --visits_left_) {
     const std::optional<Candidate> candidate = candidates_();
-    if (!candidate) return false;
+    if (!candidate) {  // the last page
+      has_ended_ = true;
+      return false;
+    }
     if (candidate->matches && rows_left_ == 0) break;  // the first row of the next page
     position_ = candidate->position;
     if (!candidate->matches) continue;
@@ -17,9 +18,9 @@ bool PageRows::step() {
     }
     --rows_left_;
     --visits_left_;
-    has_ended_ = false;
     return true;
   }
+  has_ended_ = true;  // the page is full, or has visited its maximum number of rows
   next_page_ = position_;
   return false;
 }

@@ -92,20 +92,12 @@ void raise_last_claim_all(db::Connection& connection, std::int64_t group, Timest
       group, at.microseconds);
 }
 
+// Unless a later confirmation is stored. `IS NOT TRUE` includes NULL: no confirmation is stored.
 void withdraw_claim_all(db::Connection& connection, std::int64_t group, Timestamp at) {
   static const std::string sql = "UPDATE payout_groups SET claim_all_confirmed_at = (" +
                                  std::string(latest_claim_all) +
                                  ") WHERE id = ?1 AND (claim_all_confirmed_at > ?2) IS NOT TRUE";
   connection.run(sql, group, at.microseconds);
-}
-
-GroupFacts group_facts(db::Connection& connection, std::int64_t group_symbol) {
-  db::Query query =
-      connection.query("SELECT customer_id, jurisdiction FROM payout_groups WHERE id = $group");
-  if (!query.bind("$group", group_symbol).step()) return {};
-  GroupFacts facts{true, query.number(0), std::nullopt};
-  if (!query.column(1).is_null()) facts.jurisdiction = query.number(1);
-  return facts;
 }
 
 }  // namespace comptroller::store

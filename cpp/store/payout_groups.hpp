@@ -1,7 +1,7 @@
 // Payout groups (specification 2.3, 4.3), and the columns that depend on both groups and claims.
 #pragma once
 
-#include "model/requests.hpp"
+#include "model/records/rewards.hpp"
 #include "store/records.hpp"
 
 namespace comptroller::store {
@@ -27,15 +27,5 @@ void raise_last_claim_all(db::Connection& connection, std::int64_t group, Timest
 // Lowers claim_all_confirmed_at of a group after a load changed a CLAIM_ALL claim that was
 // confirmed at this time. If it was the latest, reads all confirmed claims of the group.
 void withdraw_claim_all(db::Connection& connection, std::int64_t group, Timestamp at);
-
-// The columns of a group that a write of a claim or an address reads.
-struct GroupFacts {
-  bool is_known = false;
-  std::int64_t customer = 0;                 // symbol
-  std::optional<std::int64_t> jurisdiction;  // symbol
-
-  friend bool operator==(const GroupFacts&, const GroupFacts&) = default;
-};
-GroupFacts group_facts(db::Connection& connection, std::int64_t group_symbol);
 
 }  // namespace comptroller::store

@@ -1,5 +1,7 @@
 #include "store/reward_addresses.hpp"
 
+#include "model/lists.hpp"
+
 namespace comptroller::store {
 
 Listing listing_for(db::Connection& connection, const ListRewardAddresses& request,

@@ -1,7 +1,7 @@
 // Reward addresses and their balances (specification 2.4, 4.4).
 #pragma once
 
-#include "model/requests.hpp"
+#include "model/records/rewards.hpp"
 #include "store/lists.hpp"
 #include "store/records.hpp"
 

@@ -9,8 +9,9 @@
 #include "db/database.hpp"
 #include "json/reading.hpp"
 #include "json/writer.hpp"
+#include "model/addresses.hpp"
 #include "model/error.hpp"
-#include "model/records.hpp"
+#include "model/scalar.hpp"
 
 namespace comptroller::store {
 
@@ -19,7 +20,7 @@ using db::Value;
 
 template <class T>
 constexpr StorageClass storage_class() {
-  return Scalar<T>::storage;
+  return FieldType<T>::storage;
 }
 
 // The values of the parameters of a statement. Owns the bytes that do not belong to the caller.
@@ -87,7 +88,7 @@ E decode(std::int64_t code) {
 
 // A column of type T. `read` calls `visit` with the view of a value that is not NULL, and throws
 // unusable for an invalid value. `bind` returns the value of a view.
-template <class T, StorageClass = Scalar<T>::storage>
+template <class T, StorageClass = FieldType<T>::storage>
 struct Column;
 
 template <class T>

@@ -26,7 +26,7 @@ class StreamSelect {
         columns_.text + " FROM " + std::string(path.table) + path.hint + " WHERE " + time;
     if (is_behind_position) {
       const std::string key(path.index->key);
-      text_ = start + " = ? AND " + key + (order == Order::descending ? " < ?" : " > ?") +
+      text_ = start + " = ? AND " + key + (order == Order::desc ? " < ?" : " > ?") +
               path.condition + " UNION ALL ";
     }
     text_ += start + " >= ? AND " + time + " < ?" + path.condition;
@@ -51,7 +51,7 @@ class StreamSelect {
     if (position) {
       add(position->created_at, position->key);
       const Timestamp time{position->created_at};
-      beyond.narrow(order_ == Order::descending ? Bound::before : Bound::after, time);
+      beyond.narrow(order_ == Order::desc ? Bound::before : Bound::after, time);
     }
     add(beyond.from, beyond.before);
   }
@@ -66,7 +66,7 @@ class StreamSelect {
 // Returns the end of a statement that reads streams of an index. Its parameter is the maximum
 // number of rows.
 std::string order_and_limit(const Index& index, Order order) {
-  const std::string direction = order == Order::descending ? " DESC" : "";
+  const std::string direction = order == Order::desc ? " DESC" : "";
   return " ORDER BY " + std::string(index.time) + direction + ", " + std::string(index.key) +
          direction + " LIMIT ?";
 }

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "model/lists.hpp"
+#include "model/filters.hpp"
+#include "model/scalar.hpp"
 #include "store/merge.hpp"
 #include "store/sql.hpp"
 
@@ -29,7 +30,7 @@ struct TimeRange {
 
 // A page of a list.
 struct PageQuery {
-  Order order = Order::descending;
+  Order order = Order::desc;
   std::optional<Position> position = std::nullopt;  // the end of the previous page
   std::int64_t limit = 0;
   std::int64_t max_visited = max_rows_visited;

@@ -48,7 +48,7 @@ def described() -> dict[str, Any]:
 
 @cache
 def problems() -> dict[str, dict[str, Any]]:
-    """Returns the status and title of each error code."""
+    """Returns the status, title, explanation and remedy of each error code."""
     return {problem["code"]: problem for problem in described()["problems"]}
 
 

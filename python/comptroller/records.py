@@ -93,6 +93,13 @@ class Control(Record, frozen=True, kw_only=True):
     """The customer it belongs to; shown to the operator only."""
 
 
+class Permission(Record, frozen=True, kw_only=True):
+    """Whether an action is permitted."""
+
+    permitted: bool
+    """Whether the action is permitted."""
+
+
 class Orchestration(Record, frozen=True, kw_only=True):
     """A movement of value from a source to a destination."""
 
@@ -163,17 +170,6 @@ class Source(Record, frozen=True, kw_only=True):
     """A profile."""
 
 
-class Destination(Record, frozen=True, kw_only=True):
-    """The destination of the value of an orchestration. One member is set."""
-
-    crypto: CryptoEndpoint | None = None
-    """A crypto address."""
-    fiat: FiatDestination | None = None
-    """A fiat instrument."""
-    profile: ProfileEndpoint | None = None
-    """A profile."""
-
-
 class CryptoEndpoint(Record, frozen=True, kw_only=True):
     """A crypto address as the source or destination of an orchestration."""
 
@@ -194,6 +190,24 @@ class FiatSource(Record, frozen=True, kw_only=True):
     """Text sent with the payment."""
 
 
+class ProfileEndpoint(Record, frozen=True, kw_only=True):
+    """A profile as the source or destination of an orchestration."""
+
+    profile_id: str | None = None
+    """The profile."""
+
+
+class Destination(Record, frozen=True, kw_only=True):
+    """The destination of the value of an orchestration. One member is set."""
+
+    crypto: CryptoEndpoint | None = None
+    """A crypto address."""
+    fiat: FiatDestination | None = None
+    """A fiat instrument."""
+    profile: ProfileEndpoint | None = None
+    """A profile."""
+
+
 class FiatDestination(Record, frozen=True, kw_only=True):
     """A bank account as the destination of an orchestration."""
 
@@ -201,13 +215,6 @@ class FiatDestination(Record, frozen=True, kw_only=True):
     """Identifies the bank account."""
     memo: str | None = None
     """Text sent with the payment."""
-
-
-class ProfileEndpoint(Record, frozen=True, kw_only=True):
-    """A profile as the source or destination of an orchestration."""
-
-    profile_id: str | None = None
-    """The profile."""
 
 
 class PayoutGroup(Record, frozen=True, kw_only=True):
@@ -322,10 +329,3 @@ class Balance(Record, frozen=True, kw_only=True):
     """Its balance, in units of the asset of its payout group."""
     at: Time
     """Time of the balance."""
-
-
-class Permission(Record, frozen=True, kw_only=True):
-    """Whether an action is permitted."""
-
-    permitted: bool
-    """Whether the action is permitted."""

@@ -40,8 +40,6 @@ ROUTES: tuple[tuple[str, str, str, str | None], ...] = (
     ("PUT", "/rewards/addresses/{id}", "reward_addresses.update", "address"),
     ("PUT", "/v2/rewards/addresses/{id}", "reward_addresses.update", "address"),
     ("POST", "/operator/rewards/addresses/{id}/observe", "reward_addresses.observe", "address"),
-    ("GET", "/operator/rewards/balances", "balances.list", None),
-    ("POST", "/operator/rewards/balances", "balances.record", None),
     ("GET", "/rewards/claims/{id}", "claims.get", None),
     ("GET", "/v2/rewards/claims/{id}", "claims.get", None),
     ("GET", "/rewards/claims", "claims.list", None),
@@ -50,4 +48,6 @@ ROUTES: tuple[tuple[str, str, str, str | None], ...] = (
     ("POST", "/operator/rewards/claims/{id}/submit", "claims.submit", None),
     ("POST", "/operator/rewards/claims/{id}/confirm", "claims.confirm", None),
     ("POST", "/operator/rewards/claims/{id}/fail", "claims.fail", None),
+    ("GET", "/operator/rewards/balances", "balances.list", None),
+    ("POST", "/operator/rewards/balances", "balances.record", None),
 )

@@ -6,6 +6,11 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+#: APPROVED: no control is active.
+#: DISABLED: at least one control is active, and none is FROZEN.
+#: ERROR: a FROZEN control is active.
+IdentityStatus: TypeAlias = Literal["APPROVED", "DISABLED", "ERROR"]
+
 #: SELL_ONLY: the identity may only sell.
 #: CLOSED: the identity is closed and may do nothing.
 #: FROZEN: the identity is frozen for compliance reasons; only the operator sets it.
@@ -16,6 +21,16 @@ ControlType: TypeAlias = Literal["SELL_ONLY", "CLOSED", "FROZEN", "DORMANT"]
 #: PROVIDER: the operator of the service.
 SetBy: TypeAlias = Literal["CLIENT", "PROVIDER"]
 
+#: BUY: buy assets.
+#: SELL: sell assets; the only action that SELL_ONLY permits.
+#: DEPOSIT: pay funds in.
+#: WITHDRAW: pay funds out.
+Action: TypeAlias = Literal["BUY", "SELL", "DEPOSIT", "WITHDRAW"]
+
+#: DESC: newest first.
+#: ASC: oldest first.
+Order: TypeAlias = Literal["DESC", "ASC"]
+
 #: ETHEREUM: Ethereum; addresses are 20 bytes in hex.
 #: SOLANA: Solana; addresses are 32 bytes in base58.
 #: INK: Ink; same address format as ETHEREUM.
@@ -23,29 +38,14 @@ SetBy: TypeAlias = Literal["CLIENT", "PROVIDER"]
 #: ARBITRUM_ONE: Arbitrum One; same address format as ETHEREUM.
 Ledger: TypeAlias = Literal["ETHEREUM", "SOLANA", "INK", "XLAYER", "ARBITRUM_ONE"]
 
+#: DAILY: rewards are claimed once a day.
+ScheduleType: TypeAlias = Literal["DAILY"]
+
 #: PENDING: not yet sent to the chain.
 #: SUBMITTED: sent to the chain, not yet confirmed.
 #: CONFIRMED: confirmed by the chain; final.
 #: FAILED: the claim failed; final.
 ClaimStatus: TypeAlias = Literal["PENDING", "SUBMITTED", "CONFIRMED", "FAILED"]
-
-#: DAILY: rewards are claimed once a day.
-ScheduleType: TypeAlias = Literal["DAILY"]
-
-#: DESC: newest first.
-#: ASC: oldest first.
-Order: TypeAlias = Literal["DESC", "ASC"]
-
-#: APPROVED: no control is active.
-#: DISABLED: at least one control is active, and none is FROZEN.
-#: ERROR: a FROZEN control is active.
-IdentityStatus: TypeAlias = Literal["APPROVED", "DISABLED", "ERROR"]
-
-#: BUY: buy assets.
-#: SELL: sell assets; the only action that SELL_ONLY permits.
-#: DEPOSIT: pay funds in.
-#: WITHDRAW: pay funds out.
-Action: TypeAlias = Literal["BUY", "SELL", "DEPOSIT", "WITHDRAW"]
 
 #: The kinds of records as loads, exports and streams name them, in an order in which they can be
 #: loaded.

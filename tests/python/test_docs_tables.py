@@ -1,17 +1,12 @@
-"""Tables of the docs are complete: error codes, environment variables, extras."""
+"""Tables of the docs are complete: environment variables, extras."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
-
-import pytest
-from comptroller import description, errors
 
 ROOT = Path(__file__).parents[2]
-PROBLEMS: list[dict[str, Any]] = description.described()["problems"]
 
 
 def rows(page: str) -> set[str]:
@@ -19,19 +14,6 @@ def rows(page: str) -> set[str]:
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     first = re.findall(r"^\|([^|]*)\|", text, re.MULTILINE)
     return {word for cell in first for word in re.findall(r"`([^`]+)`", cell)}
-
-
-def test_every_error_code_has_advice() -> None:
-    assert {problem["code"] for problem in PROBLEMS} == rows("how-to/troubleshoot.md")
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda each: each["code"])
-def test_every_error_code_has_its_status_and_class(problem: dict[str, Any]) -> None:
-    page = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
-    code, status = problem["code"], problem["status"]
-    ((found, classes),) = re.findall(rf"^\|.*`{code}`.*\| (\d+) \| (.*) \|$", page, re.MULTILINE)
-    assert found == str(status)
-    assert f"`{errors.make(code, status, '').__class__.__name__}`" in classes
 
 
 def test_every_environment_variable_is_listed() -> None:

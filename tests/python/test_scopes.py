@@ -2,59 +2,34 @@
 
 from __future__ import annotations
 
+import json
+
 import comptroller
 import pytest
 from comptroller._core import Principal, Store, describe
 from lines import at, claim, orchestration, refused
 
-CLIENT_SCOPES = (
-    "identity:read_identity_control",
-    "identity:write_identity_control",
-    "identity:read_identity",
-    "identity:write_identity",
-    "orchestration:read_orchestration",
-    "rewards:write_payout_groups",
-    "rewards:read_payout_groups",
-    "rewards:read_claims",
-    "rewards:write_monitoring_address",
-    "rewards:read_monitoring_address",
-)
+DESCRIBED = json.loads(describe())
+CLIENT_SCOPES = tuple(name for name in DESCRIBED["scopes"] if not name.startswith("operator:"))
+OPERATIONS = {operation["name"]: operation for operation in DESCRIBED["operations"]}
+# The scope of each operation of clients, and of the operator alone.
 SCOPE_OF = {
-    "controls.get": "identity:read_identity_control",
-    "controls.list": "identity:read_identity_control",
-    "controls.create": "identity:write_identity_control",
-    "controls.delete": "identity:write_identity_control",
-    "identities.get": "identity:read_identity",
-    "identities.list": "identity:read_identity",
-    "identities.permits": "identity:read_identity",
-    "identities.update": "identity:write_identity",
-    "orchestrations.get": "orchestration:read_orchestration",
-    "orchestrations.list": "orchestration:read_orchestration",
-    "payout_groups.create": "rewards:write_payout_groups",
-    "payout_groups.update": "rewards:write_payout_groups",
-    "payout_groups.get": "rewards:read_payout_groups",
-    "payout_groups.list": "rewards:read_payout_groups",
-    "reward_addresses.create": "rewards:write_monitoring_address",
-    "reward_addresses.update": "rewards:write_monitoring_address",
-    "reward_addresses.get": "rewards:read_monitoring_address",
-    "reward_addresses.list": "rewards:read_monitoring_address",
-    "claims.get": "rewards:read_claims",
-    "claims.list": "rewards:read_claims",
+    name: operation["scope"]
+    for name, operation in OPERATIONS.items()
+    if operation["scope"] in CLIENT_SCOPES
 }
 OPERATORS_OWN = {
-    "identities.put": "operator:write",
-    "orchestrations.put": "operator:write",
-    "payout_groups.observe": "operator:write",
-    "reward_addresses.observe": "operator:write",
-    "balances.record": "operator:write",
-    "balances.list": "operator:read",
-    "claims.put": "operator:write",
-    "claims.submit": "operator:write",
-    "claims.confirm": "operator:write",
-    "claims.fail": "operator:write",
+    name: operation["scope"] for name, operation in OPERATIONS.items() if name not in SCOPE_OF
 }
-READS = ("get", "list", "permits")
-OPERATIONS = [*SCOPE_OF, *OPERATORS_OWN]
+# What the names of scopes call the records.
+NOUN_OF = {
+    "identities": "identity",
+    "controls": "identity_control",
+    "orchestrations": "orchestration",
+    "payout_groups": "payout_groups",
+    "reward_addresses": "monitoring_address",
+    "claims": "claims",
+}
 
 # A parameter that no operation accepts: a request with the scope is invalid and writes nothing.
 NONSENSE = [("nonsense", "x")]
@@ -74,10 +49,16 @@ def outcome(store: Store, principal: Principal, operation: str) -> comptroller.E
     return caught.value
 
 
-def test_the_table_names_every_operation():
-    import json
+@pytest.mark.parametrize("operation", SCOPE_OF)
+def test_the_scope_names_the_records_and_whether_it_writes(operation):
+    act = "write" if OPERATIONS[operation]["is_write"] else "read"
+    noun = NOUN_OF[operation.partition(".")[0]]
+    assert SCOPE_OF[operation].partition(":")[2] == f"{act}_{noun}"
 
-    assert sorted(OPERATIONS) == sorted(o["name"] for o in json.loads(describe())["operations"])
+
+@pytest.mark.parametrize("operation", OPERATORS_OWN)
+def test_only_the_operator_has_paths_below_operator_alone(operation):
+    assert all(path.startswith("/operator/") for path in OPERATIONS[operation]["paths"])
 
 
 @pytest.mark.parametrize("operation", SCOPE_OF)
@@ -103,7 +84,7 @@ def test_no_client_may_call_operator_operations(store, operation):
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_the_operator_has_one_scope_to_read_and_one_to_write(store, operation):
-    needed = "operator:read" if operation.split(".")[1] in READS else "operator:write"
+    needed = "operator:write" if OPERATIONS[operation]["is_write"] else "operator:read"
     for scope in ("operator:read", "operator:write"):
         error = outcome(store, Principal(None, None, [scope]), operation)
         if scope == needed:

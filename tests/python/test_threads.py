@@ -26,7 +26,7 @@ def is_short_list(name: str, parameters: Parameters, customer: str | None = CUST
 
 
 def repeated(name: str, count: int) -> Parameters:
-    return [(name, str(number)) for number in range(count)]
+    return [(name, f"S{number}") for number in range(count)]
 
 
 def readers() -> set[threading.Thread]:

@@ -12,7 +12,6 @@ from pathlib import Path
 from comptroller.description import problems
 from comptroller.errors import missing_extra
 from comptroller.http.exchange import Answer, Exchange
-from comptroller.http.problem_texts import EXPLANATIONS
 from comptroller.http.problems import problem
 
 _JSON = b"application/json"
@@ -94,12 +93,12 @@ async def _problem(exchange: Exchange) -> None:
     code = exchange.path_parameter("code")
     if code not in problems():
         raise problem("not-found", "there is no problem with this code")
-    kind, (meaning, remedy) = problems()[code], EXPLANATIONS[code]
+    kind = problems()[code]
     parts = [
         f"<p><code>{code}</code>, status {kind['status']}</p>",
-        f"<p>{escape(meaning)}</p>",
+        f"<p>{escape(kind['explanation'])}</p>",
         "<h2>What to do</h2>",
-        f"<p>{escape(remedy)}</p>",
+        f"<p>{escape(kind['remedy'])}</p>",
         '<p><a href="../problems">All problems</a></p>',
     ]
     page = _page(kind["title"], "../docs/", parts)

@@ -7,6 +7,7 @@
 
 #include "arrow/stream.hpp"
 #include "db/sqlite/database.hpp"
+#include "model/lists.hpp"
 #include "store/claims.hpp"
 #include "store/customers.hpp"
 #include "store/records.hpp"

@@ -4,6 +4,7 @@
 
 #include "arrow/consumer.hpp"
 #include "arrow/rewards.hpp"
+#include "model/requests.hpp"
 #include "store/identities.hpp"
 #include "store/orchestrations.hpp"
 #include "store/payout_groups.hpp"

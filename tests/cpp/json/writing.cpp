@@ -92,7 +92,7 @@ TEST_CASE("metadata, limits and lists are written as JSON") {
   CHECK(text_of(update) == R"({"id":"i","metadata":{"a\"b":"1","c":""}})");
   ListClaims list;
   list.limit = PageLimit{7};
-  list.order = Order::ascending;
+  list.order = Order::asc;
   list.statuses = {ClaimStatus::pending, ClaimStatus::failed};
   CHECK(text_of(list) == R"({"statuses":["PENDING","FAILED"],"limit":7,"order":"ASC"})");
 }

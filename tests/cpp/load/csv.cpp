@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "db/sqlite/database.hpp"
+#include "model/records.hpp"
 
 namespace comptroller::load {
 namespace {
@@ -37,7 +38,7 @@ std::string row_of(const R& record, Audience audience = Audience::provider) {
     int index = 0;
     for_each_field<R>([&]<class F>() {
       sql += sql.empty() ? "SELECT " : ", ";
-      sql += is_computed<bare<typename F::Type>> ? "NULL" : "?" + std::to_string(++index);
+      sql += is_derived<bare<typename F::Type>> ? "NULL" : "?" + std::to_string(++index);
     });
     store::BoundValues parameters(connection.symbols());
     db::Query query = connection.query(sql);

@@ -10,6 +10,7 @@
 #include "load/folder.hpp"
 #include "load/pieces.hpp"
 #include "load/rewindable_input.hpp"
+#include "model/records.hpp"
 
 namespace comptroller::load {
 namespace {

@@ -11,27 +11,27 @@ namespace {
 TEST_CASE("a derived type inherits the parse, kind and view of its base") {
   const std::string upper = "0190163D-8694-739B-AEA5-966C26F8AD91";
   const std::string lower = "0190163d-8694-739b-aea5-966c26f8ad91";
-  REQUIRE(Scalar<GroupId>::parse(upper).has_value());
-  CHECK(view_of(*Scalar<GroupId>::parse(upper)) == lower);
-  CHECK_FALSE(Scalar<GroupId>::parse("group").has_value());
-  CHECK(Scalar<GroupId>::kind() == "uuid");
-  CHECK(Scalar<GroupId>::expectation() == Scalar<Uuid>::expectation());
-  CHECK(Scalar<Uuid>::storage == StorageClass::identifier);
-  CHECK(Scalar<GroupId>::storage == StorageClass::symbol);
-  CHECK(Scalar<SnapshotBalance>::storage == StorageClass::amount);
-  CHECK(Scalar<UpdatedAt>::kind() == "timestamp");
+  REQUIRE(FieldType<GroupId>::parse(upper).has_value());
+  CHECK(view_of(*FieldType<GroupId>::parse(upper)) == lower);
+  CHECK_FALSE(FieldType<GroupId>::parse("group").has_value());
+  CHECK(FieldType<GroupId>::kind() == "uuid");
+  CHECK(FieldType<GroupId>::expectation() == FieldType<Uuid>::expectation());
+  CHECK(FieldType<Uuid>::storage == StorageClass::identifier);
+  CHECK(FieldType<GroupId>::storage == StorageClass::symbol);
+  CHECK(FieldType<SnapshotBalance>::storage == StorageClass::amount);
+  CHECK(FieldType<UpdatedAt>::kind() == "timestamp");
 }
 
 TEST_CASE("closed sets, booleans, lists and records are scalars without a class of their own") {
-  CHECK(Scalar<SetBy>::kind() == "SetBy");
-  CHECK(Scalar<SetBy>::expectation() == "one of CLIENT, PROVIDER");
-  CHECK(Scalar<SetBy>::parse("PROVIDER") == SetBy::provider);
-  CHECK_FALSE(Scalar<SetBy>::parse("provider").has_value());
-  CHECK(Scalar<bool>::parse("false") == false);
-  CHECK_FALSE(Scalar<bool>::parse("0").has_value());
-  CHECK(Scalar<std::vector<Action>>::kind() == "Action[]");
-  CHECK(Scalar<Transfer>::kind() == "Transfer");
-  CHECK(Scalar<Transfer>::storage == StorageClass::document);
+  CHECK(FieldType<SetBy>::kind() == "SetBy");
+  CHECK(FieldType<SetBy>::expectation() == "one of CLIENT, PROVIDER");
+  CHECK(FieldType<SetBy>::parse("PROVIDER") == SetBy::provider);
+  CHECK_FALSE(FieldType<SetBy>::parse("provider").has_value());
+  CHECK(FieldType<bool>::parse("false") == false);
+  CHECK_FALSE(FieldType<bool>::parse("0").has_value());
+  CHECK(FieldType<std::vector<Action>>::kind() == "Action[]");
+  CHECK(FieldType<Transfer>::kind() == "Transfer");
+  CHECK(FieldType<Transfer>::storage == StorageClass::document);
 }
 
 TEST_CASE("values without a text form cannot be parsed") {
@@ -52,8 +52,8 @@ TEST_CASE("the traits of a field follow from its type") {
   CHECK(is_completed_by_load<CustomerId>);
   CHECK(is_completed_by_load<UpdatedAt>);
   CHECK_FALSE(is_completed_by_load<Timestamp>);
-  CHECK(is_computed<SnapshotBalance>);
-  CHECK_FALSE(is_computed<NonNegativeAmount>);
+  CHECK(is_derived<SnapshotBalance>);
+  CHECK_FALSE(is_derived<NonNegativeAmount>);
 }
 
 TEST_CASE("a stored document must have both of its brackets") {
@@ -74,7 +74,7 @@ TEST_CASE("a required scalar is parsed, or refused with its expectation") {
   CHECK(require_scalar<Id>("id", "claim-1").value == "claim-1");
   CHECK_THROWS_WITH_AS(require_scalar<Id>("id", "two words"),
                        doctest::Contains("not \"two words\""), Error);
-  CHECK(find_enum<Order>("ASC") == Order::ascending);
+  CHECK(find_enum<Order>("ASC") == Order::asc);
   CHECK_FALSE(find_enum<Order>("UP"));
 }
 

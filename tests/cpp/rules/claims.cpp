@@ -89,16 +89,16 @@ TEST_CASE("a loaded claim may have a later status, never an earlier one") {
 
 TEST_CASE("the confirmation of a CLAIM_ALL claim counts for its group") {
   Claim claim = claim_that_is(ClaimStatus::confirmed);
-  CHECK_FALSE(claims_all_at(claim).has_value());  // a loaded claim may lack confirmed_at
+  CHECK_FALSE(claim_all_confirmed_at(claim).has_value());  // a loaded claim may lack confirmed_at
   claim.confirmed_at = instant;
-  CHECK(claims_all_at(claim) == instant);
+  CHECK(claim_all_confirmed_at(claim) == instant);
   claim.claim_type = Word{"CLAIM_SOME"};
-  CHECK_FALSE(claims_all_at(claim).has_value());
+  CHECK_FALSE(claim_all_confirmed_at(claim).has_value());
   claim.claim_type = Word{"CLAIM_ALL"};
   for (const ClaimStatus status :
        {ClaimStatus::pending, ClaimStatus::submitted, ClaimStatus::failed}) {
     claim.onchain_status = status;
-    CHECK_FALSE(claims_all_at(claim).has_value());
+    CHECK_FALSE(claim_all_confirmed_at(claim).has_value());
   }
 }
 

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include "model/records.hpp"
+
+
 namespace comptroller::rules {
 namespace {
 
@@ -21,7 +24,7 @@ T value_of(bool second) {
     return Metadata{{{"k", second ? "w" : "v"}}};
   } else if constexpr (is_array<T>) {
     return T(second ? 2 : 1);
-  } else if constexpr (std::same_as<T, Ignored>) {
+  } else if constexpr (std::same_as<T, DerivedInput>) {
     return {};
   } else if constexpr (Record<T>) {
     T record{};

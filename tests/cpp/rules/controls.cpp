@@ -25,8 +25,11 @@ TEST_CASE("clients and the operator create controls within their rights") {
     const std::vector<Control> standing = controls_of(row.texts("standing"));
     const Principal principal = principal_of(row.text("who"));
     Control created;
-    const std::string code = code_of(
-        [&] { created = create_control(request_of(row), standing, principal, instant, "new"); });
+    const std::string code = code_of([&] {
+      const CreateControl request = request_of(row);
+      check_members(request, principal);
+      created = create_control(request, standing, principal, instant, "new");
+    });
     CHECK(code == row.code());
     if (!code.empty()) continue;
     CHECK(created.id == Id{"new"});

@@ -20,7 +20,7 @@ TEST_CASE("a closed service refuses every call, and can be closed twice") {
   CHECK(fixture.code(fixture.provider, "identities.put", {}, R"({"id":"i2"})") == "closed");
   CHECK(refusal_of([&] { check(fixture.service, fixture.provider); }).code == "closed");
   CHECK(refusal_of([&] {
-          scan(fixture.service, fixture.acme, "claims", {}, Purpose::reload);
+          scan(fixture.service, fixture.acme, "claims", {}, Purpose::exporting);
         }).code == "closed");
 }
 
@@ -94,14 +94,14 @@ TEST_CASE("the description has all parts of the service") {
 TEST_CASE("only lists can be scanned") {
   ServiceFixture fixture;
   CHECK(refusal_of([&] {
-          scan(fixture.service, fixture.acme, "claim", {}, Purpose::reload);
+          scan(fixture.service, fixture.acme, "claim", {}, Purpose::exporting);
         }).detail.find("claims") != std::string::npos);
   CHECK(refusal_of([&] {
-          scan(fixture.service, fixture.acme, "balances", {}, Purpose::reload);
+          scan(fixture.service, fixture.acme, "balances", {}, Purpose::exporting);
         }).code == "insufficient-scope");
   const Parameters paged{{"limit", "1"}};
   CHECK(refusal_of([&] {
-          scan(fixture.service, fixture.acme, "claims", paged, Purpose::reload);
+          scan(fixture.service, fixture.acme, "claims", paged, Purpose::exporting);
         }).field == "limit");
 }
 

@@ -32,7 +32,7 @@ TEST_CASE("parameters set the members they name") {
   CHECK(request.status == std::vector{Word{"FAILED"}, Word{"COMPLETED"}});
   CHECK(request.ref_id == std::vector{Label{"a,b"}});  // a comma is part of the value
   CHECK(request.limit->value == 7);
-  CHECK(request.order == Order::ascending);
+  CHECK(request.order == Order::asc);
   CHECK(request.lte == Timestamp::parse("2026-01-31T22:59:59Z"));
   CHECK(request.customer_id == Id{"acme"});
   CHECK(request.page_cursor->value.empty());

@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "db/sqlite/database.hpp"
+#include "json/writer.hpp"
 #include "model/error.hpp"
 #include "service/authorisation.hpp"
+#include "service/operations.hpp"
 #include "service/service.hpp"
 
 namespace comptroller::service {
@@ -97,8 +99,8 @@ class ServiceFixture {
   Answer answer(const Principal& principal, const std::string& operation,
                 Parameters parameters = {}, std::string body = "",
                 std::optional<std::string> key = {}) {
-    return service.call(principal,
-                        {operation, std::move(parameters), std::move(body), std::move(key)});
+    return service.call(principal, {&require_operation(operation), std::move(parameters),
+                                    std::move(body), std::move(key)});
   }
   Json call(const Principal& principal, const std::string& operation, Parameters parameters = {},
             std::string body = "") {

@@ -167,7 +167,7 @@ std::int64_t steps_of_empty_page(StatementRecorder& recorder, ServiceFixture& st
   const db::Lease connection = store.service.database()->reader();
   const db::Snapshot snapshot(*connection);
   std::int64_t steps = 0;
-  for (const Order order : {Order::descending, Order::ascending}) {
+  for (const Order order : {Order::desc, Order::asc}) {
     PageQuery page{order, std::nullopt, 10, 100};
     for (int number = 0; number < 2; ++number) {
       const auto ran = recorder.record([&] {

@@ -30,7 +30,7 @@ class Dice {
   template <class Made>
   std::optional<Made> maybe(const std::vector<std::string>& from) {
     if (chance(25)) return std::nullopt;
-    return Scalar<Made>::parse(pick(from));
+    return FieldType<Made>::parse(pick(from));
   }
   // Returns one of few times, so that many records have the same time.
   Timestamp instant() { return instants()[below(instants().size())]; }
@@ -178,7 +178,7 @@ inline std::optional<std::int64_t> count_on_only_page(ServiceFixture& fixture,
   const db::Snapshot snapshot(*connection);
   const Listing listing =
       listing_of(fixture, *connection, principal, "claims.list", {{"jurisdiction", jurisdiction}});
-  PageRows rows = listing.run({Order::descending, std::nullopt, 1000, max_visited});
+  PageRows rows = listing.run({Order::desc, std::nullopt, 1000, max_visited});
   std::int64_t count = 0;
   while (rows.step()) ++count;
   return rows.next_page() ? std::nullopt : std::optional(count);
@@ -192,7 +192,7 @@ std::vector<std::string> scan_ids(ServiceFixture& fixture, const Principal& prin
   const db::Lease connection = fixture.service.database()->reader();
   const db::Snapshot snapshot(*connection);
   const Listing listing =
-      listing_of(fixture, *connection, principal, list, parameters, service::Purpose::reload);
+      listing_of(fixture, *connection, principal, list, parameters, service::Purpose::exporting);
   db::Query rows = listing.scan({0, std::numeric_limits<std::int64_t>::max()});
   std::vector<std::string> ids;
   while (rows.step()) {
@@ -230,12 +230,12 @@ void check_list(ServiceFixture& fixture, const Principal& principal, const std::
     Parameters ascending = parameters;
     ascending.push_back({"order", "ASC"});
     CHECK(ids_of_all_pages(fixture, principal, list, ascending, size, member) == ids);
-    CHECK(ids_of_short_pages<R>(fixture, principal, list, parameters, Order::ascending, size,
-                                member) == ids);
+    CHECK(ids_of_short_pages<R>(fixture, principal, list, parameters, Order::asc, size, member) ==
+          ids);
     std::ranges::reverse(ids);
     CHECK(ids_of_all_pages(fixture, principal, list, parameters, size, member) == ids);
-    CHECK(ids_of_short_pages<R>(fixture, principal, list, parameters, Order::descending, size,
-                                member) == ids);
+    CHECK(ids_of_short_pages<R>(fixture, principal, list, parameters, Order::desc, size, member) ==
+          ids);
     std::ranges::reverse(ids);
   }
 }

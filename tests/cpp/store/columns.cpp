@@ -55,7 +55,7 @@ void fill(std::optional<T>& value, bool second) {
 template <Record R>
 void fill(R& record, bool second) {
   for_each_field<R>([&]<class F>() {
-    if constexpr (!is_computed<bare<typename F::Type>>) fill(record.*F::member, second);
+    if constexpr (!is_derived<bare<typename F::Type>>) fill(record.*F::member, second);
   });
 }
 
@@ -72,7 +72,7 @@ TEST_CASE_TEMPLATE("a row has the JSON of its record, and is read as the same re
     int index = 0;
     for_each_field<R>([&]<class F>() {
       if (sql.back() != ' ') sql += ", ";
-      sql += is_computed<bare<typename F::Type>> ? "NULL" : "?" + std::to_string(++index);
+      sql += is_derived<bare<typename F::Type>> ? "NULL" : "?" + std::to_string(++index);
     });
     for (const R& record : {full, other, R{}}) {
       BoundValues values(connection.symbols());

@@ -15,9 +15,9 @@ namespace {
 TEST_CASE("a merge gives the sorted positions of all streams without duplicates") {
   std::mt19937 random(3);
   for (int round = 0; round < 200; ++round) {
-    const Order order = round % 2 == 0 ? Order::descending : Order::ascending;
+    const Order order = round % 2 == 0 ? Order::desc : Order::asc;
     const auto before = [order](const Position& left, const Position& right) {
-      return order == Order::descending ? right < left : left < right;
+      return order == Order::desc ? right < left : left < right;
     };
     std::vector<std::vector<Position>> streams(random() % 20);
     std::set<Position> all;
@@ -54,7 +54,7 @@ TEST_CASE("a merge gives the sorted positions of all streams without duplicates"
 TEST_CASE("a merge reads about as many rows as it returns") {
   constexpr std::int64_t length = 10'000;
   std::int64_t read = 0;
-  Merge merge(Order::ascending, 100,
+  Merge merge(Order::asc, 100,
               [&](std::size_t number, const std::optional<Position>& after, std::int64_t limit,
                   std::vector<Candidate>& out) {
                 std::int64_t next =

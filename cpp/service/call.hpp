@@ -1,0 +1,61 @@
+// A call of an operation, from its parameters to its answer, and what its handler works with.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/database.hpp"
+#include "model/principal.hpp"
+#include "model/timestamp.hpp"
+#include "service/background_work.hpp"
+#include "service/cursor.hpp"
+#include "service/parameters.hpp"
+
+namespace comptroller::service {
+
+struct Operation;
+
+// The clock and the source of ids, which are passed to the rules.
+struct Environment {
+  std::function<Timestamp()> now;
+  std::function<std::string()> make_id;  // returns a new UUID of version 7
+};
+
+struct Call {
+  const Operation* operation = nullptr;
+  std::vector<Parameter> parameters = {};
+  std::string body = {};  // a JSON object, or empty
+  std::optional<std::string> idempotency_key = {};
+};
+
+struct Answer {
+  std::string body;  // a JSON object
+  bool is_replay = false;
+};
+
+// The context of a handler. A read sees one snapshot; a write runs in a transaction.
+struct Context {
+  db::Connection& connection;
+  const Principal& principal;
+  const Environment& environment;
+  CursorKeys cursor_keys;
+  BackgroundWork& background;
+  std::string_view operation;  // its name
+  Timestamp now;
+};
+
+// A call whose request has been read.
+struct PreparedCall {
+  std::string_view operation;     // its name
+  std::string canonical_request;  // see canonical_text; only if the call has an idempotency key
+  // Whether a read usually takes less than a millisecond, and at most a few, in a store of any
+  // size.
+  bool is_short = true;
+  // Runs the operation and returns its answer.
+  std::function<std::string(Context&)> run;
+};
+
+}  // namespace comptroller::service

@@ -1,0 +1,20 @@
+// The columns of a payout group that writes of its claims and addresses read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "db/database.hpp"
+
+namespace comptroller::store {
+
+struct GroupFacts {
+  bool is_known = false;
+  std::int64_t customer = 0;                 // symbol
+  std::optional<std::int64_t> jurisdiction;  // symbol
+
+  friend bool operator==(const GroupFacts&, const GroupFacts&) = default;
+};
+GroupFacts group_facts(db::Connection& connection, std::int64_t group_symbol);
+
+}  // namespace comptroller::store
