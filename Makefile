@@ -85,6 +85,7 @@ coverage: core-tests
 sanitize: | system
 	@cmake -S . -B build/sanitize -G Ninja $(CORE_TESTS) -DCOMPTROLLER_SANITIZE=$(SANITIZE) >/dev/null
 	@cmake --build build/sanitize
+	@build/sanitize/sqlite_format_tests --no-version
 	@build/sanitize/comptroller_tests --no-version
 
 clean:
@@ -174,7 +175,8 @@ core-tests: build/coverage/build.ninja .venv/tools
 	@echo "== tests of the core"
 	@cmake --build build/coverage
 	@find build/coverage -name '*.gcda' -delete
-	@find tests/cpp -name '*.cpp' | xargs -P $(CORES) -I{} \
+	@build/coverage/sqlite_format_tests --no-version --minimal
+	@find tests/cpp -name '*.cpp' ! -path '*/sqlite_format/*' | xargs -P $(CORES) -I{} \
 	  build/coverage/comptroller_tests --no-version --minimal -sf='*{}'
 	@build/coverage/comptroller_tests --no-version --count
 

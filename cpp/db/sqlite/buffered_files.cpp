@@ -10,13 +10,14 @@
 #include <new>
 #include <utility>
 
-#include "db/sqlite/log_index.hpp"
-
 namespace comptroller::db::sqlite {
 
 namespace {
 
 using Offset = sqlite3_int64;
+
+constexpr std::size_t log_header_size = 32;
+constexpr int frame_header_size = 24;
 
 // SQLite's VFS for Unix transfers less than 128 KiB at once.
 constexpr int capacity = 120 << 10;

@@ -10,9 +10,6 @@
 
 namespace comptroller::db::sqlite {
 
-// Identifies a file as a comptroller store: "cmpt".
-inline constexpr std::int32_t application_id = 0x636d7074;
-
 struct OpenOptions {
   bool read_only = false;
   // Uses a private file in the temporary folder, which is removed when the database is closed.

@@ -11,6 +11,8 @@
 #include "db/sqlite/backup.hpp"
 #include "db/sqlite/buffered_files.hpp"
 #include "db/sqlite/work_beside.hpp"
+#include "files/background.hpp"
+#include "files/unnamed_file.hpp"
 #include "files/whole_file.hpp"
 #include "model/error.hpp"
 
@@ -21,8 +23,7 @@ namespace {
 constexpr std::uint64_t min_bytes = std::uint64_t{1} << 20U;  // less is loaded quickly anyway
 constexpr int steps_between_writes = 16;
 constexpr int cache_kib = 16384;
-constexpr std::uint64_t rows_looked_up = 100;
-constexpr std::string_view is_not_null = " IS NOT NULL";
+constexpr std::uint64_t bytes_per_page = 4096;
 
 [[noreturn]] void throw_unsound(const std::string& why) {
   throw Error(Code::internal, "the tables that were built are not sound: " + why +
@@ -82,7 +83,8 @@ bool PrivateCopy::suits(const Filling& filling) {
 
 std::unique_ptr<PrivateCopy> PrivateCopy::make(SqliteConnection& live, const Filling& filling) {
   if (!suits(filling)) return nullptr;
-  const auto bytes = static_cast<std::uint64_t>(live.read_number("PRAGMA page_count")) * page_size;
+  const auto bytes =
+      static_cast<std::uint64_t>(live.read_number("PRAGMA page_count")) * bytes_per_page;
   if (bytes > filling.bytes) return nullptr;
   if (live.query("SELECT 1 FROM " + std::string(filling.table) + " LIMIT 1").step()) {
     return nullptr;
@@ -106,98 +108,49 @@ bool PrivateCopy::copy(SqliteConnection& live) {
     const Backup backup = begin_backup(live, *connection_);
     while (step(backup, pages_per_step, live)) live.check_interrupt();
   }
-  NewPages pages(descriptor_);
-  if (!pages.is_usual()) return false;
-  pages.finish();
+  if (!connection_->translate([&] { return sqlite_format::prepare_to_build(descriptor_); })) {
+    return false;
+  }
   connection_->set_private_copy(this);
   connection_->query("BEGIN").run();
   return true;
 }
 
 std::unique_ptr<TableFiller> PrivateCopy::start(std::string_view table) {
-  return TableFiller::make(*connection_, table, folder_);
+  auto builder = connection_->translate([&] {
+    return sqlite_format::Builder::make(connection_->handle(), table,
+                                        [folder = folder_] { return files::open_unnamed(folder); });
+  });
+  return builder ? std::make_unique<TableFiller>(std::move(builder)) : nullptr;
 }
 
 void PrivateCopy::finish(std::unique_ptr<TableFiller> filler) {
   connection_->query("COMMIT").run();  // writes all its pages
-  NewPages pages(descriptor_);
-  filler->write(pages, [&] { connection_->check_interrupt(); });
-  pages.finish();
+  connection_->translate(
+      [&] { filler->builder().write(descriptor_, [&] { connection_->check_interrupt(); }); });
   filled_ = std::move(filler);
   connection_->query("BEGIN").run();
 }
 
-// Throws unless SQLite finds every page sound.
+// Throws unless SQLite finds the tables that were built sound.
 void PrivateCopy::verify() {
-  Query query = verifier_->query("PRAGMA quick_check");
-  if (!query.step() || query.column(0).bytes != "ok") {
-    throw_unsound(std::string(query.column(0).bytes));
+  if (!filled_) {
+    Query query = verifier_->query("PRAGMA quick_check");
+    if (query.step() && query.column(0).bytes == "ok") return;
+    throw_unsound("quick_check failed");
   }
-}
-
-// Throws unless every index has an entry for each of its rows.
-void PrivateCopy::verify_counts() {
-  const std::string from = " FROM " + filled_->table();
-  std::string in_table = "SELECT count(*)";
-  for (const TableFiller::Index& index : filled_->indexes()) {
-    in_table.append(", count(").append(index.required ? index.required_name : "*").append(")");
-  }
-  Query table = verifier_->query(in_table + from + " NOT INDEXED");
-  table.step();
-  bool is_equal = std::cmp_greater_equal(table.column(0).integer, filled_->rows());
-  int column = 0;
-  for (const TableFiller::Index& index : filled_->indexes()) {
-    std::string in_index = "SELECT count(*)" + from;
-    in_index.append(" INDEXED BY ").append(index.name);
-    if (index.required) in_index.append(" WHERE ").append(index.required_name) += is_not_null;
-    is_equal &= verifier_->read_number(in_index) == table.column(++column).integer;
-  }
-  if (!is_equal) throw_unsound("they lack rows");
-}
-
-// Throws unless each index finds a sample of rows from the whole table, which shows that its order
-// is SQLite's.
-void PrivateCopy::verify_order() {
-  std::string sample = "[";
-  for (std::uint64_t i = 0; i < rows_looked_up; ++i) {
-    sample.append(std::to_string(1 + filled_->rows() * i / rows_looked_up)).append(",");
-  }
-  sample.back() = ']';
-  const std::string from = "SELECT count(*) FROM json_each($sample) AS sample CROSS JOIN " +
-                           filled_->table() + " AS row NOT INDEXED ON row.rowid = sample.value";
-  for (const TableFiller::Index& index : filled_->indexes()) {
-    std::string entry = " CROSS JOIN " + filled_->table();
-    entry.append(" AS entry INDEXED BY ").append(index.name).append(" ON entry.rowid = row.rowid");
-    for (const std::string& name : index.names) {
-      entry.append(" AND entry.").append(name).append(" IS row.").append(name);
-    }
-    std::string where;
-    if (index.required) {
-      entry.append(" AND entry.").append(index.required_name) += is_not_null;
-      where.append(" WHERE row.").append(index.required_name) += is_not_null;
-    }
-    const auto count = [&](std::string sql) {
-      sql += where;
-      Query query = verifier_->query(sql);
-      query.bind("$sample", sample).step();
-      return query.column(0).integer;
-    };
-    if (count(from) != count(from + entry)) {
-      throw_unsound("index " + index.name + " does not find its rows");
-    }
+  try {
+    filled_->builder().verify(verifier_->handle());
+  } catch (const sqlite_format::Failure& failure) {
+    if (failure.result() == SQLITE_INTERNAL) throw_unsound(failure.what());
+    verifier_->fail(failure);
   }
 }
 
 int PrivateCopy::adopt(SqliteConnection& live, const OpenFile& file, LockFile& commit_lock,
                        std::chrono::milliseconds max_wait) {
   connection_->query("COMMIT").run();
-  const auto verify_all = [this] {
-    verify();
-    if (!filled_) return;
-    verify_counts();
-    verify_order();
-  };
-  WorkBeside verified(verify_all, [this] { sqlite3_interrupt(verifier_->handle()); });
+  WorkBeside verified([this] { verify(); }, [this] { sqlite3_interrupt(verifier_->handle()); });
   SqliteConnection target(path_, SQLITE_OPEN_READWRITE, buffered_files());
   target.set_interrupt(live.interrupt());
   target.keep_log();

@@ -46,8 +46,6 @@ class PrivateCopy {
   bool open();
   bool copy(SqliteConnection& live);
   void verify();
-  void verify_counts();
-  void verify_order();
 
   std::string path_;    // of the database
   std::string folder_;  // for temporary files

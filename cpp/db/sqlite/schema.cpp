@@ -4,8 +4,6 @@
 #include <optional>
 #include <system_error>
 
-#include "db/sqlite/database.hpp"
-#include "db/sqlite/file_header.hpp"
 #include "db/sqlite/migrations.hpp"
 #include "db/sqlite/value_types.hpp"
 #include "model/error.hpp"
@@ -22,16 +20,6 @@ bool is_store_or_empty(SqliteConnection& connection) {
   const auto version = connection.read_number("PRAGMA user_version");
   if (id != 0 || version != 0) return id == application_id && version >= 0;
   return is_empty(connection);
-}
-
-// Whether the file's header names a write-ahead log.
-bool has_log_mode(SqliteConnection& connection) {
-  constexpr char write_ahead = 2;
-  FileHeader header;
-  sqlite3_file* const file = file_of(connection.handle(), SQLITE_FCNTL_FILE_POINTER);
-  return file != nullptr &&
-         read_at(*file, header.bytes.data(), header.bytes.size(), 0) == SQLITE_OK &&
-         header.bytes[read_version_at] == write_ahead;
 }
 
 // Throws unusable, naming `path` and the first value, if a value is not of the type of its column.
@@ -119,7 +107,7 @@ void refuse_without_log(const std::string& path, bool was_locked_before) {
   const bool is_unfinished = (log_size && was_locked_before) || size_of("-journal");
   if (size == 0 || size > max_page_size || log_size > 0U || is_unfinished) return;
   SqliteConnection connection(immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
-  if (!has_log_mode(connection) || !is_empty(connection)) return;
+  if (!sqlite_format::is_wal_file(connection.handle()) || !is_empty(connection)) return;
   throw Error(Code::unusable,
               path +
                   " is a copy without its log, the file with the suffix -wal, which has the "

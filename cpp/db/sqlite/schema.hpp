@@ -1,11 +1,15 @@
 // Recognises the file of a store and migrates it to the newest schema.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "db/sqlite/connection.hpp"
 
 namespace comptroller::db::sqlite {
+
+// Identifies a file as a comptroller store: "cmpt".
+inline constexpr std::int32_t application_id = 0x636d7074;
 
 int newest_schema_version();
 

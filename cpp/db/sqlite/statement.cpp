@@ -4,7 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "db/sqlite/connection.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
@@ -62,7 +61,7 @@ std::string_view table_of(std::string_view sql) {
 
 }  // namespace
 
-SqliteStatement::SqliteStatement(SqliteConnection& connection, std::string_view sql)
+SqliteStatement::SqliteStatement(Handle& connection, std::string_view sql)
     : connection_(connection) {
   sqlite3_stmt* statement = nullptr;
   connection.check(sqlite3_prepare_v3(connection.handle(), sql.data(), static_cast<int>(sql.size()),
@@ -151,7 +150,7 @@ void SqliteStatement::reset() {
   Statement::reset();
 }
 
-SqliteStatement& StatementCache::take(SqliteConnection& connection, std::string_view sql) {
+SqliteStatement& StatementCache::take(Handle& connection, std::string_view sql) {
   const auto [first, last] = statements_.equal_range(sql);
   auto idle = std::find_if(first, last, is_idle);
   if (idle == last) {

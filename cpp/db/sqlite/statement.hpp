@@ -1,8 +1,6 @@
 // The prepared statements of one SQLite connection, cached by their text.
 #pragma once
 
-#include <sqlite3.h>
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,21 +9,14 @@
 #include <vector>
 
 #include "db/database.hpp"
+#include "db/sqlite/handle.hpp"
 
 namespace comptroller::db::sqlite {
-
-class SqliteConnection;
-
-// Releases an object of a C library with the library's function.
-template <auto function>
-struct Release {
-  void operator()(auto* object) const { function(object); }
-};
 
 // Must not outlive its connection.
 class SqliteStatement final : public Statement {
  public:
-  SqliteStatement(SqliteConnection& connection, std::string_view sql);
+  SqliteStatement(Handle& connection, std::string_view sql);
 
   void bind(int index, const Value& value) override;
   void bind(std::string_view name, const Value& value) override;
@@ -44,7 +35,7 @@ class SqliteStatement final : public Statement {
  private:
   const Value& column_of_row(int index) override;
 
-  SqliteConnection& connection_;
+  Handle& connection_;
   std::unique_ptr<sqlite3_stmt, Release<sqlite3_finalize>> statement_;
   std::vector<Value> values_;  // of the columns that were read
   bool has_stepped_ = false;   // since the last reset
@@ -58,7 +49,7 @@ class StatementCache {
   static constexpr std::size_t max_statements = 256;
 
   // Returns a statement, which is in use until it is reset.
-  SqliteStatement& take(SqliteConnection& connection, std::string_view sql);
+  SqliteStatement& take(Handle& connection, std::string_view sql);
 
  private:
   // Evicts statements to make room for a text of so many bytes.

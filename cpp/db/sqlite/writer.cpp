@@ -354,7 +354,8 @@ bool Writer::is_checkpoint_due() noexcept {
 }
 
 void Writer::plan_next_checkpoint() noexcept {
-  const auto in_file = static_cast<int>(count_frames_in_file(connection_.handle()).value_or(0));
+  const auto in_file =
+      static_cast<int>(sqlite_format::count_backfilled(connection_.handle()).value_or(0));
   const int left = frames_in_log_ - in_file;
   checkpoint_at_ = std::max(
       frames_to_checkpoint,

@@ -18,10 +18,10 @@ struct Reader {
     connection.read_now();
   }
   std::uint32_t frames() const {
-    return sqlite::LastCommit::of(connection.handle()).value().frames;
+    return sqlite_format::WalIndexHeader::read(connection.handle()).value().max_frame;
   }
   std::uint32_t in_file() const {
-    return sqlite::count_frames_in_file(connection.handle()).value();
+    return sqlite_format::count_backfilled(connection.handle()).value();
   }
 
   sqlite::SqliteConnection connection;

@@ -7,6 +7,7 @@
 #include "db/sqlite/database.hpp"
 #include "db/sqlite/migrations.hpp"
 #include "db/sqlite/readers.hpp"
+#include "db/sqlite/schema.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db {

@@ -5,6 +5,7 @@
 
 #include "db/folder.hpp"
 #include "db/sqlite/connection.hpp"
+#include "db/sqlite/schema.hpp"
 #include "service/maintenance.hpp"
 #include "service/service_fixture.hpp"
 

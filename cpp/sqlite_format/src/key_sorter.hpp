@@ -9,16 +9,16 @@
 #include <string_view>
 #include <vector>
 
-#include "db/sqlite/record_file.hpp"
+#include "sqlite_format/src/record_file.hpp"
 
-namespace comptroller::db::sqlite {
+namespace sqlite_format {
 
 // A thread sorts each 5 MiB of keys and writes them to an unnamed file as a run. The runs are
 // merged at the end. For one thread at a time.
 class KeySorter {
  public:
-  // Temporary files are created in `folder`.
-  explicit KeySorter(std::string folder) : folder_(std::move(folder)) {}
+  // `make_file` returns the descriptor of a temporary file; any thread may call it.
+  explicit KeySorter(std::function<int()> make_file) : make_file_(std::move(make_file)) {}
 
   void add(std::string_view key);
   // Calls `visit` with each key, in the order of the bytes of the keys. Call it once.
@@ -46,7 +46,7 @@ class KeySorter {
   void write_run();
   void merge(const std::function<void(std::string_view)>& visit);
 
-  std::string folder_;
+  std::function<int()> make_file_;
   Keys keys_;
   // Used by the thread that writes a run.
   Keys spilled_;
@@ -55,4 +55,4 @@ class KeySorter {
   std::future<void> written_;        // last member: its destructor waits for the thread
 };
 
-}  // namespace comptroller::db::sqlite
+}  // namespace sqlite_format

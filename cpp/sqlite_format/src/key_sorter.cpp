@@ -1,13 +1,13 @@
-#include "db/sqlite/key_sorter.hpp"
+#include "sqlite_format/src/key_sorter.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "db/sqlite/file_header.hpp"
-#include "files/background.hpp"
+#include "sqlite_format/src/background.hpp"
+#include "sqlite_format/src/bytes.hpp"
 
-namespace comptroller::db::sqlite {
+namespace sqlite_format {
 
 namespace {
 
@@ -49,12 +49,12 @@ void KeySorter::Keys::sort() {
 void KeySorter::spill() {
   if (written_.valid()) written_.get();
   std::swap(keys_, spilled_);
-  written_ = files::run_in_background([this] { write_run(); });
+  written_ = run_in_background([this] { write_run(); });
 }
 
 void KeySorter::write_run() {
   spilled_.sort();
-  if (!file_) file_ = std::make_unique<RecordFile>(folder_);
+  if (!file_) file_ = std::make_unique<RecordFile>(make_file_());
   for (const Entry& entry : spilled_.entries) file_->append(spilled_.bytes_of(entry));
   runs_.push_back(file_->flush());
   spilled_.bytes.clear();
@@ -103,4 +103,4 @@ void KeySorter::merge(const std::function<void(std::string_view)>& visit) {
   }
 }
 
-}  // namespace comptroller::db::sqlite
+}  // namespace sqlite_format

@@ -1,14 +1,11 @@
-#include "db/sqlite/record_format.hpp"
+#include "sqlite_format/src/record.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
-#include "db/sqlite/file_header.hpp"
-#include "model/error.hpp"
-
-namespace comptroller::db::sqlite {
+namespace sqlite_format {
 
 namespace {
 
@@ -40,50 +37,26 @@ Serial serial_of(std::int64_t number) {
 }
 
 Serial serial_of(const Value& value) {
-  switch (value.kind) {
-    case Value::Kind::integer:
+  switch (value.type) {
+    case Value::Type::integer:
       return serial_of(value.integer);
-    case Value::Kind::text:
+    case Value::Type::text:
       return {2 * value.bytes.size() + 13, value.bytes.size()};
-    case Value::Kind::blob:
+    case Value::Type::blob:
       return {2 * value.bytes.size() + 12, value.bytes.size()};
     default:
       return {};
   }
 }
 
-std::size_t varint_length(std::uint64_t value) {
-  return (static_cast<std::size_t>(std::bit_width(value | 1U)) + 6) / 7;
-}
-
 }  // namespace
-
-char* put_varint(char* out, std::uint64_t value) {
-  if (value < 0x80) {
-    *out = static_cast<char>(value);
-    return out + 1;
-  }
-  std::size_t last = varint_length(value) - 1;
-  char* const end = out + last + 1;
-  out[last] = static_cast<char>(value & 0x7FU);
-  while (last-- > 0) {
-    value >>= 7U;
-    out[last] = static_cast<char>(value | 0x80U);
-  }
-  return end;
-}
-
-void append_varint(std::string& out, std::uint64_t value) {
-  char bytes[max_varint_size];
-  out.append(bytes, put_varint(bytes, value));
-}
 
 void append_record(std::string& out, std::span<const Value> values) {
   // NOLINTBEGIN(cppcoreguidelines-pro-type-member-init): filled before they are read
   std::array<std::size_t, max_columns> sizes;
-  std::array<char, max_columns * max_varint_size> types;
+  std::array<char, max_columns * max_written_varint> types;
   // NOLINTEND(cppcoreguidelines-pro-type-member-init)
-  if (values.size() > sizes.size()) throw Error(Code::internal, "a row has too many columns");
+  if (values.size() > sizes.size()) throw Failure(SQLITE_INTERNAL, "a row has too many columns");
   char* types_end = types.data();
   std::size_t body = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -101,7 +74,7 @@ void append_record(std::string& out, std::span<const Value> values) {
   char* data = out.data() + begin + header;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t size = sizes[i];
-    if (values[i].kind == Value::Kind::integer) {
+    if (values[i].type == Value::Type::integer) {
       write_number(data, static_cast<std::uint64_t>(values[i].integer), size);
     } else if (size > 0) {
       std::memcpy(data, values[i].bytes.data(), size);
@@ -111,11 +84,11 @@ void append_record(std::string& out, std::span<const Value> values) {
 }
 
 char* put_key(char* out, const Value& value) {
-  if (value.kind == Value::Kind::null) {
+  if (value.type == Value::Type::null) {
     *out++ = static_cast<char>(null_tag);
     return out;
   }
-  if (value.kind == Value::Kind::integer) {
+  if (value.type == Value::Type::integer) {
     const bool is_negative = value.integer < 0;
     const auto magnitude = static_cast<std::uint64_t>(is_negative ? ~value.integer : value.integer);
     const std::size_t size = (static_cast<std::size_t>(std::bit_width(magnitude)) + 7) / 8;
@@ -125,7 +98,7 @@ char* put_key(char* out, const Value& value) {
     std::memcpy(out, &first, sizeof first);
     return out + size;
   }
-  *out++ = static_cast<char>(value.kind == Value::Kind::text ? text_tag : blob_tag);
+  *out++ = static_cast<char>(value.type == Value::Type::text ? text_tag : blob_tag);
   const auto put = [&](std::string_view bytes) { out = std::ranges::copy(bytes, out).out; };
   std::string_view bytes = value.bytes;
   for (std::size_t zero = bytes.find('\0'); zero != std::string_view::npos;
@@ -148,7 +121,7 @@ std::span<const Value> KeyReader::read(std::string_view key) {
   while (at != end) {
     const auto tag = static_cast<unsigned char>(*at++);
     if (tag == null_tag) {
-      values_.push_back(Value::null());
+      values_.emplace_back();
     } else if (tag == text_tag) {
       values_.push_back(Value::of(read_bytes(at, end)));
     } else if (tag == blob_tag) {
@@ -182,4 +155,4 @@ std::string_view KeyReader::read_bytes(const char*& at, const char* end) {
   return std::string_view(unescaped_).substr(begin);
 }
 
-}  // namespace comptroller::db::sqlite
+}  // namespace sqlite_format

@@ -1,11 +1,10 @@
-#include "db/sqlite/record_file.hpp"
+#include "sqlite_format/src/record_file.hpp"
 
 #include <algorithm>
 
-#include "db/sqlite/record_format.hpp"
-#include "db/sqlite/table_format.hpp"
+#include "sqlite_format/src/bytes.hpp"
 
-namespace comptroller::db::sqlite {
+namespace sqlite_format {
 
 namespace {
 
@@ -20,13 +19,14 @@ void RecordFile::append(std::string_view record) {
 }
 
 std::uint64_t RecordFile::flush() {
-  file_.append(buffer_);
+  write_at(file_.number(), buffer_, size_);
+  size_ += buffer_.size();
   buffer_.clear();
-  return file_.size();
+  return size_;
 }
 
 bool RecordFile::Cursor::next() {
-  if (left() < max_varint_size) fill(max_varint_size);
+  if (left() < max_written_varint) fill(max_written_varint);
   if (left() == 0) return false;
   const char* at = buffer_.data() + at_;
   const auto size = static_cast<std::size_t>(read_varint(at, at + left()));
@@ -43,8 +43,8 @@ void RecordFile::Cursor::fill(std::size_t wanted) {
   const std::size_t had = buffer_.size();
   const auto more = std::min<std::uint64_t>(std::max(wanted, bytes_at_once), end_ - begin_);
   buffer_.resize(had + more);
-  file_.read(begin_, buffer_.data() + had, more);
+  read_at(descriptor_, buffer_.data() + had, more, begin_);
   begin_ += more;
 }
 
-}  // namespace comptroller::db::sqlite
+}  // namespace sqlite_format

@@ -1,15 +1,14 @@
-#include "db/sqlite/tree_writer.hpp"
+#include "sqlite_format/src/tree_writer.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
+#include <utility>
 
-#include "db/sqlite/record_format.hpp"
-#include "db/sqlite/table_format.hpp"
-#include "files/unnamed_file.hpp"
-#include "model/error.hpp"
+#include "sqlite_format/sqlite_format.hpp"
+#include "sqlite_format/src/descriptor.hpp"
+#include "sqlite_format/src/table_page.hpp"
 
-namespace comptroller::db::sqlite {
+namespace sqlite_format {
 
 namespace {
 
@@ -23,31 +22,23 @@ constexpr std::size_t max_local_on_table_leaf = page_size - 35;
 constexpr std::size_t max_local_on_index_page = (page_size - 12) * 64 / 255 - 23;
 constexpr std::size_t overflow_content = page_size - child_size;
 
-[[noreturn]] void throw_failure(int reason) {
-  throw Error::of_system(reason, "the tables of the load cannot be written");
-}
-
 }  // namespace
 
 NewPages::NewPages(int descriptor) : descriptor_(descriptor) {
-  auto& bytes = header_.bytes;
-  if (files::read_at(descriptor, bytes.data(), bytes.size(), 0) != std::ssize(bytes)) {
-    throw_failure(EIO);
-  }
-  if (header_.number(change_counter_at) != header_.number(valid_for_at)) {
-    throw Error(Code::internal, "the page count of the private file is not known");
+  read_at(descriptor, header_.bytes.data(), header_.bytes.size(), 0);
+  if (header_.number(change_counter_at) != header_.number(version_valid_for_at)) {
+    throw Failure(SQLITE_INTERNAL, "the page count of the file is not known");
   }
   next_ = header_.number(page_count_at) + 1;
 }
 
-bool NewPages::is_usual() const {
-  return header_.page_size() == page_size && header_.is_usual() &&
+bool NewPages::is_supported() const {
+  return header_.page_size() == page_size && header_.is_supported() &&
          header_.number(schema_format_at) == 4;
 }
 
 void NewPages::write(std::string_view pages, PageNumber first) const {
-  const std::uint64_t offset = std::uint64_t{first - 1} * page_size;
-  if (const int failure = files::write_at(descriptor_, pages, offset)) throw_failure(failure);
+  write_at(descriptor_, pages, std::uint64_t{first - 1} * page_size);
 }
 
 PageRange NewPages::take() {
@@ -69,11 +60,11 @@ void NewPages::give_back(PageRange unused) {
   }
 }
 
-// Writes the list pages: each has the number of the next one, the count of its pages, and their
-// numbers.
+// Writes the trunk pages of the freelist: each has the number of the next one, the count of its
+// leaf pages, and their numbers.
 void NewPages::finish() {
-  PageNumber first = header_.number(first_list_page_at);
-  PageNumber count = header_.number(unused_pages_at);
+  PageNumber first = header_.number(freelist_trunk_at);
+  PageNumber count = header_.number(freelist_count_at);
   for (const PageRange& range : unused_) {
     std::string pages = four_bytes(first) + four_bytes(range.end - range.begin - 1);
     for (PageNumber page = range.begin + 1; page < range.end; ++page) pages += four_bytes(page);
@@ -82,14 +73,14 @@ void NewPages::finish() {
     first = range.begin;
     count += range.end - range.begin;
   }
-  header_.set(first_list_page_at, first);
-  header_.set(unused_pages_at, count);
+  header_.set(freelist_trunk_at, first);
+  header_.set(freelist_count_at, count);
   header_.set(page_count_at, next_ - 1 == lock_page ? next_ - 2 : next_ - 1);
   const std::uint32_t changes = header_.number(change_counter_at) + 1;
   header_.set(change_counter_at, changes);
-  header_.set(valid_for_at, changes);
-  header_.bytes[write_version_at] = 1;  // the versions of a file without a log
-  header_.bytes[read_version_at] = 1;
+  header_.set(version_valid_for_at, changes);
+  header_.bytes[write_version_at] = rollback_journal;
+  header_.bytes[read_version_at] = rollback_journal;
   write({header_.bytes.data(), header_.bytes.size()}, 1);
 }
 
@@ -188,7 +179,7 @@ PageNumber TreeWriter::append_overflow(std::string_view bytes) {
 }
 
 void TreeWriter::add_row(std::int64_t key, std::string_view record) {
-  char head[2 * max_varint_size];
+  char head[2 * max_written_varint];
   char* end = put_varint(head, record.size());
   end = put_varint(end, static_cast<std::uint64_t>(key));
   const std::string& cell = cell_of({head, end}, record);
@@ -202,7 +193,7 @@ void TreeWriter::add_row(std::int64_t key, std::string_view record) {
 }
 
 void TreeWriter::add_entry(std::string_view record) {
-  char head[max_varint_size];
+  char head[max_written_varint];
   const std::string& cell = cell_of({head, put_varint(head, record.size())}, record);
   if (!divider_.empty()) {
     end_leaf(std::exchange(divider_, {}));
@@ -261,4 +252,4 @@ std::vector<TreeWriter::Child> TreeWriter::write_level(const std::vector<Child>&
   return parents;
 }
 
-}  // namespace comptroller::db::sqlite
+}  // namespace sqlite_format

@@ -1,39 +1,20 @@
-// SQLite reads the trees that TreeWriter writes.
-#include "db/sqlite/tree_writer.hpp"
-
-#include <doctest/doctest.h>
-#include <fcntl.h>
-#include <unistd.h>
-
+// SQLite reads the b-trees that TreeWriter writes.
 #include <algorithm>
 #include <random>
 
-#include "db/folder.hpp"
-#include "db/sqlite/connection.hpp"
-#include "db/sqlite/file_header.hpp"
-#include "db/sqlite/key_sorter.hpp"
-#include "db/sqlite/record_format.hpp"
-#include "files/unnamed_file.hpp"
+#include "sqlite_format/files.hpp"
+#include "sqlite_format/src/descriptor.hpp"
+#include "sqlite_format/src/key_sorter.hpp"
+#include "sqlite_format/src/record.hpp"
+#include "sqlite_format/src/tree_writer.hpp"
 
-namespace comptroller::db::sqlite {
+namespace sqlite_format {
 namespace {
 
 std::string key_of(const Value& value) {
   std::string key(max_key_size(value), '\0');
   key.resize(static_cast<std::size_t>(put_key(key.data(), value) - key.data()));
   return key;
-}
-
-std::int64_t number(SqliteConnection& connection, std::string_view sql) {
-  Query query = connection.query(sql);
-  REQUIRE(query.step());
-  return query.column(0).integer;
-}
-
-std::string text(SqliteConnection& connection, std::string_view sql) {
-  Query query = connection.query(sql);
-  REQUIRE(query.step());
-  return std::string(query.column(0).bytes);
 }
 
 // A row of the table. Its key is its position, from 1.
@@ -53,19 +34,19 @@ void check_tables(const std::vector<Row>& rows) {
   PageNumber table_root = 0;
   PageNumber index_root = 0;
   {
-    SqliteConnection made(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    const Connection made(path);
     made.execute("CREATE TABLE t (key INTEGER PRIMARY KEY, a, b); CREATE INDEX i ON t (b, a)");
-    table_root = static_cast<PageNumber>(number(made, "SELECT rootpage FROM sqlite_schema"));
+    table_root = static_cast<PageNumber>(made.number("SELECT rootpage FROM sqlite_schema"));
     index_root = static_cast<PageNumber>(
-        number(made, "SELECT rootpage FROM sqlite_schema WHERE type = 'index'"));
+        made.number("SELECT rootpage FROM sqlite_schema WHERE type = 'index'"));
   }
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   NewPages new_pages(descriptor);
   PageAppender pages(new_pages);
   TreeWriter table(TreeWriter::Kind::table, pages);
-  KeySorter sorter(folder.path());
+  KeySorter sorter([&] { return folder.make_file(); });
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const Value values[] = {Value::null(), rows[i].value(), Value::of(rows[i].integer)};
+    const Value values[] = {Value{}, rows[i].value(), Value::of(rows[i].integer)};
     std::string record;
     append_record(record, values);
     table.add_row(static_cast<std::int64_t>(i) + 1, record);
@@ -87,19 +68,21 @@ void check_tables(const std::vector<Row>& rows) {
   new_pages.finish();
   ::close(descriptor);
 
-  SqliteConnection connection(path, SQLITE_OPEN_READWRITE);
-  CHECK(text(connection, "PRAGMA integrity_check") == "ok");
-  CHECK(number(connection, "SELECT count(*) FROM t NOT INDEXED") == std::ssize(rows));
-  CHECK(number(connection, "SELECT count(*) FROM t INDEXED BY i") == std::ssize(rows));
-  Query query = connection.query("SELECT a, b FROM t NOT INDEXED ORDER BY key");
-  for (const Row& row : rows) {
-    REQUIRE(query.step());
-    CHECK(query.column(0) == row.value());
-    CHECK(query.column(1).integer == row.integer);
+  const Connection connection(path);
+  CHECK(connection.text("PRAGMA integrity_check") == "ok");
+  CHECK(connection.number("SELECT count(*) FROM t NOT INDEXED") == std::ssize(rows));
+  CHECK(connection.number("SELECT count(*) FROM t INDEXED BY i") == std::ssize(rows));
+  {
+    Sql query(connection.handle(), "SELECT a, b FROM t NOT INDEXED ORDER BY key");
+    for (const Row& row : rows) {
+      REQUIRE(query.step());
+      CHECK(query.value(0) == row.value());
+      CHECK(query.number(1) == row.integer);
+    }
   }
   // SQLite can change the table like others.
   connection.execute("DELETE FROM t WHERE key % 3 = 0; UPDATE t SET b = b + 1 WHERE key % 2");
-  CHECK(text(connection, "PRAGMA integrity_check") == "ok");
+  CHECK(connection.text("PRAGMA integrity_check") == "ok");
 }
 
 TEST_CASE("trees of any number of rows are sound") {
@@ -158,7 +141,7 @@ TEST_CASE("pages are allocated once, without the page used for locks") {
   for (PageNumber last = lock_page - 130; last <= lock_page; ++last) {
     std::string header(file_header_size, '\0');
     write_number(header.data() + page_count_at, last, sizeof last);
-    REQUIRE(files::write_at(descriptor, header, 0) == 0);
+    write_at(descriptor, header, 0);
     NewPages pages(descriptor);
     PageNumber behind = last;
     for (int i = 0; i < 5; ++i) {
@@ -176,7 +159,7 @@ TEST_CASE("keys sort like the values of an index, even if they do not fit into m
   const Folder folder;
   std::mt19937 random(9);  // NOLINT(bugprone-random-generator-seed,cert-msc51-cpp): repeatable
   std::vector<std::string> keys;
-  KeySorter sorter(folder.path());
+  KeySorter sorter([&] { return folder.make_file(); });
   for (std::size_t i = 0; i < 400'000; ++i) {
     std::string text(random() % 60, '\0');
     for (char& byte : text) byte = static_cast<char>(random() % 3);
@@ -191,8 +174,8 @@ TEST_CASE("keys sort like the values of an index, even if they do not fit into m
   sorter.visit_sorted([&](std::string_view key) { is_equal &= key == keys[at++]; });
   CHECK(is_equal);
   CHECK(at == keys.size());
-  CHECK(folder.names().empty());
+  CHECK(folder.is_empty());
 }
 
 }  // namespace
-}  // namespace comptroller::db::sqlite
+}  // namespace sqlite_format

@@ -1,14 +1,13 @@
-#include "db/sqlite/pages.hpp"
+#include "sqlite_format/src/pages.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
-#include "db/sqlite/file_header.hpp"
-#include "db/sqlite/table_format.hpp"
-#include "model/error.hpp"
+#include "sqlite_format/src/header.hpp"
+#include "sqlite_format/src/wal_index.hpp"
 
-namespace comptroller::db::sqlite {
+namespace sqlite_format {
 
 namespace {
 
@@ -17,25 +16,24 @@ constexpr std::uint32_t pages_read_ahead = 16;
 
 }  // namespace
 
-// A page is in the log if one of the commit's frames that no checkpoint has written to the file has
-// it. These frames stay in the log while the transaction is open: the log restarts only after a
-// checkpoint wrote all of it and no transaction needs it. The restart changes the last commit first
-// and the number of written frames then, so this number, read before the last commit, belongs to
-// it.
-bool Pages::follow(const LastCommit& before) {
-  const auto frames_in_file = count_frames_in_file(connection_);
-  if (!frames_in_file || before != LastCommit::of(connection_)) return false;
-  frames_in_file_ = *frames_in_file;
+// Page P is read from the WAL if a frame in (nBackfill, mxFrame] has it, else from the file. Both
+// stay valid for the transaction: the WAL begins again only when every frame is in the file and no
+// reader needs one. nBackfill is read before the header is compared: a restart changes the header
+// first, so an equal header proves that nBackfill belongs to it.
+bool Pages::follow(const WalIndexHeader& before) {
+  const auto backfilled = count_backfilled(connection_);
+  if (!backfilled || before != WalIndexHeader::read(connection_)) return false;
+  backfilled_ = *backfilled;
   window_count_ = 0;
-  if (state_ != 0 && before == commit_) return is_usual_;
+  if (state_ != 0 && before == commit_) return is_supported_;
   commit_ = before;
   ++state_;
-  is_usual_ = false;
-  is_usual_ = has_usual_header();
-  return is_usual_;
+  is_supported_ = false;
+  is_supported_ = has_supported_header();
+  return is_supported_;
 }
 
-bool Pages::has_usual_header() {
+bool Pages::has_supported_header() {
   FileHeader header;
   if (page_size_ == 0) {
     sqlite3_file* const file = file_of(connection_, SQLITE_FCNTL_FILE_POINTER);
@@ -45,11 +43,11 @@ bool Pages::has_usual_header() {
     page_size_ = page_size;
     slots_.resize(max_bytes / page_size);
   }
-  if (commit_.frames != 0 && commit_.bytes_of_page() != page_size_) return false;
+  if (commit_.max_frame != 0 && commit_.bytes_per_page() != page_size_) return false;
   std::memcpy(header.bytes.data(), page(1), header.bytes.size());
   count_ = header.number(page_count_at);
-  schema_version_ = header.number(schema_version_at);
-  return header.is_usual();
+  schema_version_ = header.number(schema_cookie_at);
+  return header.is_supported();
 }
 
 const char* Pages::page(std::uint32_t number) {
@@ -65,7 +63,7 @@ const char* Pages::page(std::uint32_t number) {
 }
 
 const char* Pages::read_ahead(std::uint32_t number) {
-  if (find_frame(connection_, number, frames_in_file_, commit_.frames) != 0) return page(number);
+  if (find_frame(connection_, number, backfilled_, commit_.max_frame) != 0) return page(number);
   if (number - window_begin_ >= window_count_) {
     sqlite3_file* const file = file_of(connection_, SQLITE_FCNTL_FILE_POINTER);
     sqlite3_int64 size = 0;
@@ -90,29 +88,29 @@ void Pages::copy(std::uint32_t number, std::vector<char>& into) {
 }
 
 void Pages::read(std::uint32_t number, char* into) {
-  const std::uint32_t frame = find_frame(connection_, number, frames_in_file_, commit_.frames);
+  const std::uint32_t frame = find_frame(connection_, number, backfilled_, commit_.max_frame);
   if (frame == 0) return read_file(number, 1, into);
-  sqlite3_file* const log = file_of(connection_, SQLITE_FCNTL_JOURNAL_POINTER);
+  sqlite3_file* const wal = file_of(connection_, SQLITE_FCNTL_JOURNAL_POINTER);
   frame_.resize(frame_header_size + page_size_);
   const std::int64_t offset =
-      std::int64_t{log_header_size} + (std::int64_t{frame} - 1) * std::ssize(frame_);
-  if (log == nullptr || read_at(*log, frame_.data(), frame_.size(), offset) != SQLITE_OK ||
+      std::int64_t{wal_header_size} + (std::int64_t{frame} - 1) * std::ssize(frame_);
+  if (wal == nullptr || read_at(*wal, frame_.data(), frame_.size(), offset) != SQLITE_OK ||
       read_number<std::uint32_t>(frame_.data()) != number ||
       std::memcmp(frame_.data() + salts_in_frame, commit_.salts.data(), commit_.salts.size()) !=
           0) {
-    throw Error(Code::unavailable, "the log of the store could not be read; try again");
+    throw Failure(SQLITE_PROTOCOL, "a frame of the WAL could not be read");
   }
   std::memcpy(into, frame_.data() + frame_header_size, page_size_);
 }
 
 void Pages::read_file(std::uint32_t number, std::uint32_t count, char* into) const {
-  if (number == 0) throw_damaged_page();
+  if (number == 0) throw_corrupt();
   sqlite3_file* const file = file_of(connection_, SQLITE_FCNTL_FILE_POINTER);
   const std::int64_t offset = (std::int64_t{number} - 1) * static_cast<std::int64_t>(page_size_);
   const int result =
       file == nullptr ? SQLITE_IOERR : read_at(*file, into, count * page_size_, offset);
-  if (result == SQLITE_IOERR_SHORT_READ) throw_damaged_page();
-  if (result != SQLITE_OK) throw Error(Code::unavailable, "the disk reported an I/O error");
+  if (result == SQLITE_IOERR_SHORT_READ) throw_corrupt();
+  if (result != SQLITE_OK) throw Failure(result, "a page could not be read");
 }
 
-}  // namespace comptroller::db::sqlite
+}  // namespace sqlite_format

@@ -5,15 +5,15 @@
 #include <string>
 #include <string_view>
 
-#include "files/unnamed_file.hpp"
+#include "sqlite_format/src/descriptor.hpp"
 
-namespace comptroller::db::sqlite {
+namespace sqlite_format {
 
 // Takes more records than fit into memory. For one thread at a time.
 class RecordFile {
  public:
-  // The file is created in `folder`.
-  explicit RecordFile(std::string folder) : file_(std::move(folder)) {}
+  // Owns the descriptor, which is that of an empty file.
+  explicit RecordFile(int descriptor) : file_(descriptor) {}
 
   void append(std::string_view record);
   // Writes the buffered records; returns the size of the file.
@@ -24,7 +24,7 @@ class RecordFile {
   class Cursor {
    public:
     Cursor(const RecordFile& file, std::uint64_t begin, std::uint64_t end)
-        : file_(file.file_), begin_(begin), end_(end) {}
+        : descriptor_(file.file_.number()), begin_(begin), end_(end) {}
 
     // Advances to the next record; returns false at the end.
     bool next();
@@ -35,7 +35,7 @@ class RecordFile {
     std::size_t left() const { return buffer_.size() - at_; }
     void fill(std::size_t wanted);
 
-    const files::UnnamedFile& file_;
+    int descriptor_;
     std::uint64_t begin_;  // of the bytes that are not in the buffer yet
     std::uint64_t end_;
     std::string buffer_;
@@ -44,8 +44,9 @@ class RecordFile {
   };
 
  private:
-  files::UnnamedFile file_;
+  Descriptor file_;
+  std::uint64_t size_ = 0;
   std::string buffer_;  // the end of the file, not yet written
 };
 
-}  // namespace comptroller::db::sqlite
+}  // namespace sqlite_format

@@ -1,19 +1,20 @@
-#include "db/sqlite/log_index.hpp"
+#include "sqlite_format/src/wal_index.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "model/error.hpp"
+#include "sqlite_format/sqlite_format.hpp"
+#include "sqlite_format/src/header.hpp"
 
-namespace comptroller::db::sqlite {
+namespace sqlite_format {
 
 namespace {
 
-constexpr std::uint32_t format_of_log = 3'007'000;
+constexpr std::uint32_t known_version = 3'007'000;
 
-// The index is an array of regions. Each has the pages of its frames, in order of frames, and a
+// The wal-index is an array of regions. Each has the pages of its frames, in order of frames, and a
 // hash table that leads from a page to its position in the array, from 1. The first region begins
-// with the header, twice, and the state of the checkpoints.
+// with the header, twice, and WalCkptInfo, which begins with nBackfill.
 constexpr int region_size = 32768;
 constexpr std::size_t hash_table_at = 16384;
 constexpr std::uint32_t hash_slots = 8192;
@@ -22,9 +23,9 @@ constexpr std::uint32_t frames_of_region = 4096;
 constexpr std::size_t begin_of_pages = 136;  // in the first region
 constexpr std::uint32_t frames_of_first_region = frames_of_region - begin_of_pages / 4;
 
-static_assert(sizeof(LastCommit) == 48);
+static_assert(sizeof(WalIndexHeader) == 48);
 
-std::array<std::uint32_t, 2> checksum_of(const LastCommit& header) {
+std::array<std::uint32_t, 2> checksum_of(const WalIndexHeader& header) {
   constexpr std::size_t count = (sizeof header - sizeof header.checksum) / sizeof(std::uint32_t);
   std::array<std::uint32_t, count> words{};
   std::memcpy(words.data(), &header, sizeof words);
@@ -36,7 +37,7 @@ std::array<std::uint32_t, 2> checksum_of(const LastCommit& header) {
   return sums;
 }
 
-// Returns a region of the index; null if it does not exist.
+// Returns a region of the wal-index; null if it does not exist.
 const volatile char* region_of(sqlite3_file* file, std::uint32_t number) {
   if (file == nullptr || file->pMethods->iVersion < 2) return nullptr;
   void volatile* region = nullptr;
@@ -63,25 +64,41 @@ int read_at(sqlite3_file& file, char* into, std::size_t size, std::int64_t offse
   return file.pMethods->xRead(&file, into, static_cast<int>(size), offset);
 }
 
-std::optional<LastCommit> LastCommit::of(sqlite3* connection) {
-  if (file_of(connection, SQLITE_FCNTL_JOURNAL_POINTER) == nullptr) return std::nullopt;
+std::size_t WalIndexHeader::bytes_per_frame() const {
+  return frame_header_size + bytes_per_page();
+}
+
+std::optional<WalIndexHeader> WalIndexHeader::read(sqlite3* connection) {
+  if (!has_wal(connection)) return std::nullopt;
   sqlite3_file* const file = file_of(connection, SQLITE_FCNTL_FILE_POINTER);
   const volatile char* const region = region_of(file, 0);
   if (region == nullptr) return std::nullopt;
   file->pMethods->xShmBarrier(file);
-  std::array<LastCommit, 2> headers;  // the index contains it twice
+  std::array<WalIndexHeader, 2> headers;  // the wal-index contains it twice
   // Other processes may be writing the header.
   std::copy_n(region, sizeof headers, reinterpret_cast<char*>(headers.data()));
-  const LastCommit& header = headers.front();
-  const bool is_known = header == headers.back() && header.version == format_of_log &&
+  const WalIndexHeader& header = headers.front();
+  const bool is_known = header == headers.back() && header.version == known_version &&
                         header.is_initialised != 0 && header.checksum == checksum_of(header);
   return is_known ? std::optional(header) : std::nullopt;
 }
 
-std::optional<std::uint32_t> count_frames_in_file(sqlite3* connection) {
+std::optional<std::uint32_t> count_backfilled(sqlite3* connection) {
   const volatile char* const region = region_of(file_of(connection, SQLITE_FCNTL_FILE_POINTER), 0);
   if (region == nullptr) return std::nullopt;
-  return load<std::uint32_t>(region + 2 * sizeof(LastCommit));
+  return load<std::uint32_t>(region + 2 * sizeof(WalIndexHeader));
+}
+
+bool has_wal(sqlite3* connection) {
+  return file_of(connection, SQLITE_FCNTL_JOURNAL_POINTER) != nullptr;
+}
+
+bool is_wal_file(sqlite3* connection) {
+  FileHeader header;
+  sqlite3_file* const file = file_of(connection, SQLITE_FCNTL_FILE_POINTER);
+  return file != nullptr &&
+         read_at(*file, header.bytes.data(), header.bytes.size(), 0) == SQLITE_OK &&
+         header.bytes[read_version_at] == write_ahead_log;
 }
 
 std::uint32_t find_frame(sqlite3* connection, std::uint32_t page, std::uint32_t after,
@@ -94,7 +111,7 @@ std::uint32_t find_frame(sqlite3* connection, std::uint32_t page, std::uint32_t 
     const std::uint32_t before =  // frames of the regions before this one
         is_first ? 0 : frames_of_first_region + (number - 1) * frames_of_region;
     const volatile char* const region = region_of(file, number);
-    if (region == nullptr) throw Error(Code::unavailable, "the index of the log cannot be read");
+    if (region == nullptr) throw Failure(SQLITE_PROTOCOL, "the wal-index cannot be read");
     const volatile char* const pages = region + (is_first ? begin_of_pages : 0);
     std::uint32_t found = 0;
     std::uint32_t slot = page * hash_factor % hash_slots;
@@ -113,4 +130,4 @@ std::uint32_t find_frame(sqlite3* connection, std::uint32_t page, std::uint32_t 
   return 0;
 }
 
-}  // namespace comptroller::db::sqlite
+}  // namespace sqlite_format

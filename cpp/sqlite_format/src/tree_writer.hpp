@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "db/sqlite/file_header.hpp"
+#include "sqlite_format/src/header.hpp"
 
-namespace comptroller::db::sqlite {
+namespace sqlite_format {
 
 inline constexpr std::size_t page_size = 4096;
 using PageNumber = std::uint32_t;  // from 1
@@ -33,15 +33,14 @@ class NewPages {
 
   // Whether the file has the format that is written here: pages of 4 KiB without reserved bytes,
   // UTF-8, no auto_vacuum.
-  bool is_usual() const;
+  bool is_supported() const;
   PageRange take();
   // Returns the unused pages of a run.
   void give_back(PageRange unused);
   // Writes pages from `first` on.
   void write(std::string_view pages, PageNumber first) const;
-  // Call it after all runs were returned. Adds the unused pages to the file's list of unused pages,
-  // and writes the header of a file without a log. Its change counter tells connections to discard
-  // their caches.
+  // Call it after all runs were returned. Adds the unused pages to the freelist, and writes the
+  // header of a file without a WAL. Its change counter tells connections to discard their caches.
   void finish();
 
  private:
@@ -138,4 +137,4 @@ class TreeWriter {
   std::string divider_;
 };
 
-}  // namespace comptroller::db::sqlite
+}  // namespace sqlite_format

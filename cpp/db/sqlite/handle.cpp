@@ -1,0 +1,166 @@
+#include "db/sqlite/handle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <thread>
+#include <utility>
+
+#include "model/error.hpp"
+
+namespace comptroller::db::sqlite {
+
+namespace {
+
+// A page takes thousands of operations of SQLite's virtual machine, about 20 ns each.
+constexpr int operations_between_callbacks = 1000;
+// The maximum wait for a lock of a program that does not use our lock files.
+constexpr std::chrono::seconds max_busy{5};
+constexpr int max_busy_pause_ms = 25;
+
+constexpr const char* busy = "another program holds the store; try again";
+constexpr const char* unwritable =
+    "the store cannot be written; check the permissions of its file and folder";
+struct Reason {
+  int result;
+  Code code;
+  const char* text;
+};
+constexpr Reason reasons[]{
+    {SQLITE_FULL, Code::unavailable, "the disk is full; free some space and try again"},
+    {SQLITE_IOERR, Code::unavailable, "the disk reported an I/O error"},
+    {SQLITE_NOMEM, Code::unavailable, "out of memory"},
+    {SQLITE_READONLY, Code::unusable, unwritable},
+    {SQLITE_PERM, Code::unusable, unwritable},
+    {SQLITE_CANTOPEN, Code::unusable,
+     "the store cannot be opened; check that its folder exists and may be written"},
+    {SQLITE_CORRUPT, Code::unusable, "the store is damaged; restore a backup"},
+    {SQLITE_NOTADB, Code::unusable, "the file is not a comptroller store"},
+    {SQLITE_BUSY, Code::unavailable, busy},
+    {SQLITE_LOCKED, Code::unavailable, busy},
+    {SQLITE_PROTOCOL, Code::unavailable, "the log of the store could not be read; try again"},
+    {SQLITE_INTERRUPT, Code::unavailable, "interrupted"}};
+
+// Returns a message of SQLite, which may quote bytes of a damaged file.
+std::string printable(std::string_view message) {
+  constexpr std::size_t max_length = 100;
+  std::string text(message.substr(0, max_length));
+  std::ranges::replace_if(text, [](char each) { return each < ' ' || each > '~'; }, '?');
+  return text;
+}
+
+// The statements of this program are valid for its schema and what it stores, so the content of the
+// file is not what it stored: a column or a table is missing, a unique value exists twice.
+constexpr int failures_of_content[]{SQLITE_ERROR,      SQLITE_SCHEMA,   SQLITE_TOOBIG,
+                                    SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT};
+
+std::string uri_of(const std::string& path, const char* option) {
+  // SQLite takes all other characters literally.
+  constexpr std::array<std::pair<char, const char*>, 3> reserved{
+      {{'%', "%25"}, {'?', "%3F"}, {'#', "%23"}}};
+  std::string uri = "file:";
+  for (const char character : path) {
+    const auto* const found =
+        std::ranges::find(reserved, character, &std::pair<char, const char*>::first);
+    uri += found == reserved.end() ? std::string(1, character) : found->second;
+  }
+  return uri + option;
+}
+
+}  // namespace
+
+void throw_failure(int result) {
+  for (const auto& [known, code, text] : reasons) {
+    if (known == (result & 0xFF)) throw Error(code, text);
+  }
+  throw Error(Code::internal, "the store failed with SQLite result " + std::to_string(result));
+}
+
+void Handle::fail(int result) {
+  if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+  check_state();
+  if (std::ranges::find(failures_of_content, result & 0xFF) != std::end(failures_of_content)) {
+    throw Error::damaged(printable(sqlite3_errmsg(handle())) + "; restore a backup");
+  }
+  throw_failure(result);
+}
+
+void Handle::fail(const sqlite_format::Failure& failure) {
+  if ((failure.result() & 0xFF) == SQLITE_CORRUPT) throw Error::damaged(failure.what());
+  fail(failure.result());
+}
+
+void Handle::compare_state() const {
+  if (state_ == FileState::of(path_)) return;
+  throw Error(Code::unavailable,
+              "the store was written during the read, and this user may not lock it; try again, or "
+              "let the user write to the store and its folder");
+}
+
+std::string immutable_uri(const std::string& path) {
+  return uri_of(path, "?immutable=1");
+}
+
+std::string private_uri(const std::string& path) {
+  return uri_of(path, "?nolock=1");
+}
+
+Handle::Handle(const std::string& path, int flags, const char* vfs) {
+  sqlite3* handle = nullptr;
+  const int result = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, vfs);
+  handle_.reset(handle);
+  check(result);
+  check(sqlite3_extended_result_codes(handle, 1));
+  check(sqlite3_busy_handler(handle, &on_busy, this));
+  sqlite3_progress_handler(handle, operations_between_callbacks, &on_progress, this);
+}
+
+void Handle::execute(const std::string& sql) {
+  check(sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr));
+}
+
+std::optional<int> Handle::truncate_log() noexcept {
+  sqlite3_busy_handler(handle(), nullptr, nullptr);
+  int frames = -1;
+  sqlite3_wal_checkpoint_v2(handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, &frames, nullptr);
+  sqlite3_busy_handler(handle(), &on_busy, this);
+  return frames < 0 ? std::nullopt : std::optional(frames);
+}
+
+int Handle::on_progress(void* handle) noexcept {
+  auto& self = *static_cast<Handle*>(handle);
+  try {
+    self.check_interrupt();
+    return 0;
+  } catch (...) {
+    self.thrown_ = std::current_exception();
+    return 1;
+  }
+}
+
+int Handle::on_busy(void* handle, int count) noexcept {
+  auto& self = *static_cast<Handle*>(handle);
+  if (count == 0) self.busy_until_ = std::min(Clock::now() + max_busy, self.deadline_);
+  if (Clock::now() >= self.busy_until_ || on_progress(handle) != 0) return 0;
+  std::this_thread::sleep_for(std::chrono::milliseconds(std::min(count + 1, max_busy_pause_ms)));
+  return 1;
+}
+
+void Handle::check_interrupt() {
+  if (interrupt_ == nullptr) return;
+  const auto now = Clock::now();
+  // The callback may wait for other threads, so a new statement is not interrupted at once. A
+  // sequence of short statements counts as one long statement.
+  const bool has_just_begun = statements_ != checked_statements_ && now - called_ >= check_interval;
+  checked_statements_ = statements_;
+  called_ = now;
+  if (has_just_begun) checked_ = now;
+  interrupt_->check_open();
+  if (now >= deadline_) {
+    throw Error(Code::unavailable, "the write took too long and was undone; try again later");
+  }
+  if (now - checked_ < check_interval) return;
+  checked_ = now;
+  interrupt_->check();
+}
+
+}  // namespace comptroller::db::sqlite

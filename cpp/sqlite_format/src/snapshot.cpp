@@ -1,0 +1,80 @@
+// Snapshot, and reading the shape of a table.
+#include <algorithm>
+
+#include "sqlite_format/sqlite_format.hpp"
+#include "sqlite_format/src/pages.hpp"
+#include "sqlite_format/src/sql.hpp"
+
+namespace sqlite_format {
+
+namespace {
+
+Table::Affinity affinity_of(std::string_view type, bool is_strict) {
+  using enum Table::Affinity;
+  if (type == "INTEGER") return integer;
+  if (type == "TEXT") return text;
+  return type.empty() || (is_strict && type == "ANY") ? none : other;
+}
+
+}  // namespace
+
+std::optional<Table> Table::read(sqlite3* connection, std::string_view name) {
+  Table table;
+  table.name = name;
+  Sql definition(
+      connection,
+      "SELECT rootpage, sql LIKE '%) STRICT' FROM sqlite_schema WHERE type = 'table' AND name = ?");
+  if (!definition.bind(name).step()) return std::nullopt;
+  table.root = static_cast<std::uint32_t>(definition.number(0));
+  const bool is_strict = definition.flag(1);
+  if (table.root < 2) return std::nullopt;
+  Sql columns(connection,
+              "SELECT name, type, \"notnull\", dflt_value IS NOT NULL, pk, hidden"
+              " FROM pragma_table_xinfo(?)");
+  columns.bind(name);
+  std::size_t keys = 0;
+  while (columns.step()) {
+    const Affinity affinity = affinity_of(columns.text(1), is_strict);
+    const bool is_key = columns.flag(4);
+    const bool is_hidden = columns.flag(5);
+    if (is_hidden) return std::nullopt;
+    if (is_key) {
+      if (affinity != Affinity::integer || ++keys > 1) return std::nullopt;
+      table.key = table.columns.size();
+    }
+    table.columns.push_back({columns.text(0), affinity, columns.flag(2), columns.flag(3)});
+  }
+  if (keys == 0) return std::nullopt;
+  return table;
+}
+
+std::optional<std::size_t> Table::find(std::string_view column) const {
+  const auto found = std::ranges::find(columns, column, &Column::name);
+  if (found == columns.end() || found->has_default) return std::nullopt;
+  return static_cast<std::size_t>(found - columns.begin());
+}
+
+Snapshot::Snapshot(sqlite3* connection)
+    : connection_(connection), pages_(std::make_unique<Pages>(connection)) {}
+
+Snapshot::~Snapshot() = default;
+
+bool Snapshot::follow(const WalIndexHeader& before) {
+  return pages_->follow(before);
+}
+
+const Table* Snapshot::table(std::string_view name) {
+  if (schema_of_tables_ != schema_version()) tables_.clear();
+  schema_of_tables_ = schema_version();
+  auto found = tables_.find(name);
+  if (found == tables_.end()) {
+    found = tables_.emplace(std::string(name), Table::read(connection_, name)).first;
+  }
+  return found->second ? &*found->second : nullptr;
+}
+
+std::uint32_t Snapshot::schema_version() const {
+  return pages_->schema_version();
+}
+
+}  // namespace sqlite_format
