@@ -61,7 +61,7 @@ class Documents {
 }  // namespace
 
 void bind_documents(py::module_& module) {
-  seal(py::class_<Documents>(module, "Documents", py::is_final())
+  freeze(py::class_<Documents>(module, "Documents", py::is_final())
            .def(py::init<py::object>(), py::arg("source"))
            .def("next", &Documents::next));
   module.def("begins_formula", &files::begins_formula, py::arg("text"));

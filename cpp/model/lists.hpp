@@ -204,7 +204,7 @@ struct ListClaims : ListedOwner, UpdatedAtBounds, Paging {
   FIELD(std::optional<Id>, id, "only the claim with this id", Equals<"id", Id, by_id>);
   FIELD(std::optional<TransactionHash>, tx_hash,
         "only claims with this hash of the transaction; case matters unless it is an EVM hash",
-        Narrows);
+        Unindexed);
   FIELD(std::optional<Label>, address,
         "only claims from this reward address; case matters unless it is an EVM address",
         Unindexed);

@@ -57,7 +57,7 @@ class StatusDetails(Record, frozen=True, kw_only=True):
     """The active controls of an identity, and the actions that they permit."""
 
     active_controls: tuple[Control, ...]
-    """The controls in force."""
+    """The active controls."""
     permitted_actions: tuple[Action, ...]
     """The actions that all of them permit (BUY, SELL, DEPOSIT or WITHDRAW)."""
 

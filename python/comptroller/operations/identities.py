@@ -224,7 +224,7 @@ class Identities(Resource):
         Args:
             id: identifies the record.
             action: the action to check (BUY, SELL, DEPOSIT or WITHDRAW).
-            at: checks the controls in force at this time; default: the active controls.
+            at: checks the controls that were active at this time; default: now.
 
         Raises:
             InvalidRequest: an argument is not valid.

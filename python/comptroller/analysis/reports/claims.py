@@ -166,9 +166,9 @@ class ClaimsReports(Runner):
         """On which days was the number of claims or the confirmed amount far from usual?
 
         score = (value - median) / MAD, where MAD, the median absolute deviation, is the usual
-        distance from the median: half of the days are nearer. All days count from the series' first
-        claim to the last day of any series. A day without claims counts as 0. The amount of a day
-        is that of its CONFIRMED claims, or with the filter status that of the claims of these
+        distance from the median: half of the days are nearer to it. All days count from the series'
+        first claim to the last day of any series. A day without claims counts as 0. The amount of a
+        day is that of its CONFIRMED claims, or with the filter status that of the claims of these
         statuses. A day is listed if its score is beyond the band, or if MAD is 0 and its value is
         not the median. Medians are the lower middle value.
 

@@ -159,8 +159,9 @@ class FailuresReports(Runner):
         """On which schedules have claims failed since the last confirmed claim?
 
         The FAILED claims of a schedule that were created after its last CONFIRMED claim. A schedule
-        is listed if it has at least so many of them. Filters select failures; the last CONFIRMED
-        claim is that of all claims of the schedule. The filter status selects FAILED or nothing.
+        is listed if it has at least the given minimum of them. Filters select failures; the last
+        CONFIRMED claim is taken from all claims of the schedule. The filter status selects FAILED
+        or nothing.
 
         Args:
             least: the minimum number of failures of a schedule.

@@ -34,8 +34,8 @@ class GroupsReports(Runner):
 
         opening_holdings is the sum of the newest snapshots of the group's addresses before the day,
         closing_holdings before the next day. Claims are CONFIRMED claims by confirmed_at. The last
-        row, without a day, covers the whole month. since, until and the filters leave out claims,
-        but no holdings; the filter asset leaves out the rows of other assets, too.
+        row, without a day, covers the whole month. since, until and the filters exclude claims;
+        they do not limit holdings. The filter asset also excludes the rows of other assets.
 
         Args:
             group: the payout group, by id or unique name.
@@ -59,7 +59,8 @@ class GroupsReports(Runner):
             claimed: the exact sum of their amounts (amount).
             closing_holdings: the balance of its addresses when the day ended; null if unknown
                 (amount).
-            last_claim: the last of these claims; the greatest id of several (text).
+            last_claim: the last of these claims; if several are last, the one with the greatest
+                id (text).
             last_claim_at: when it was confirmed (time).
             group: the payout group (text).
         """
@@ -97,9 +98,9 @@ class GroupsReports(Runner):
         annual_rate = claimed / average_holdings x 365 / days; deviation = annual_rate / median_rate
         - 1, where the median is that of the groups of the same asset and ledger in the same month.
         Claims are CONFIRMED claims by confirmed_at. Holdings are weighted by time. since and until
-        leave out claims created outside them, but no holdings. The filters select rows by their
-        group, whose ledger is the chain; the median is that of all groups. The filter status leaves
-        out claims of other statuses: nothing is claimed without CONFIRMED.
+        exclude claims created outside them; they do not limit holdings. The filters select rows by
+        their group, whose ledger is the chain; the median is that of all groups. With a filter
+        status that does not select CONFIRMED, nothing counts as claimed.
 
         Args:
             month: a month such as 2026-05; by default each month with claims or holdings.
@@ -162,8 +163,8 @@ class GroupsReports(Runner):
         """How many of the groups that first claimed in a month still claim in later months?
 
         A group's month is the month in which it created its first claim of the asset. Its age in a
-        later month is the number of months between. It is active in a month if it created a claim
-        in it. Only confirmed_amount was paid.
+        later month is the number of months in between. It is active in a month in which it created
+        a claim. Only confirmed_amount was paid.
 
         Args:
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.

@@ -34,12 +34,13 @@ class RecordsReports(Runner):
     ) -> Report:
         """How many controls were created, deleted and active, and how long do they last?
 
-        active = all created - all deleted until the end of the period. median_days is the time
-        within which half of the controls created in the period are deleted; active controls count
-        as longer than from their creation to the newest time of all controls (the Kaplan-Meier
-        estimate). Controls created outside since and until are excluded, from active too. A control
-        deleted before it was created counts as deleted when it was created. A control has neither
-        status nor chain, asset, jurisdiction or payout group, so these filters select none.
+        active = all controls created - all controls deleted, up to the end of the period.
+        median_days is the time within which half of the controls created in the period are deleted.
+        A control that is still active counts as lasting longer than from its creation to the newest
+        time of all controls (the Kaplan-Meier estimate). Controls created outside since and until
+        are excluded, also from active. A control deleted before it was created counts as deleted
+        when it was created. A control has neither status nor chain, asset, jurisdiction or payout
+        group, so these filters select none.
 
         Args:
             by: the keys to group by, from customer, hour, day, week, month, quarter, year.
@@ -60,8 +61,8 @@ class RecordsReports(Runner):
             created: the number of controls created in the period (count).
             deleted: the number of controls deleted in the period (count).
             active: the number of controls active at its end (count).
-            median_days: the median duration of controls created in it; null if never reached
-                (days).
+            median_days: the median duration of controls created in it; null while it is not
+                reached (days).
         """
         common = {
             "status": status,
@@ -94,9 +95,9 @@ class RecordsReports(Runner):
     ) -> Report:
         """Which identities are restricted on a day, by which control, since when and why?
 
-        A register of the controls in force at any time of the day: created before it ends, and not
-        deleted before it begins. A control has neither status nor chain, asset, jurisdiction or
-        payout group, so these filters select none.
+        A register of the controls that were active at any time of the day: created before it ends,
+        and not deleted before it begins. A control has neither status nor chain, asset,
+        jurisdiction or payout group, so these filters select none.
 
         Args:
             on: the day, by its start; if None, the day of the newest change of a control.
@@ -117,7 +118,7 @@ class RecordsReports(Runner):
             type: what it may not do (text).
             set_by: who restricted it (text).
             created_at: restricted since (time).
-            deleted_at: when the control was deleted; null if it still was in force (time).
+            deleted_at: when the control was deleted; null if it was still active (time).
             reason_code: the coded reason (text).
             reason: the reason in prose (text).
             created_by: the client that created the control, or operator (text).
@@ -213,7 +214,7 @@ class RecordsReports(Runner):
 
         The time of a failed claim or an ended orchestration is its updated_at. A failed claim is
         made good by the next CONFIRMED claim of its group. Overwritten values are not kept. since
-        and until bound the events. The filters select the claims, orchestrations and controls whose
+        and until limit the events. The filters select the claims, orchestrations and controls whose
         events are listed; the events of the record itself remain.
 
         Args:
