@@ -1,4 +1,4 @@
-#include "load/csv.hpp"
+#include "export/csv.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 
 #include "db/sqlite/database.hpp"
 
-namespace comptroller::load {
+namespace comptroller::exporting {
 namespace {
 
 template <Record R>
@@ -169,4 +169,4 @@ TEST_CASE("a requested balance is shown, one line a row") {
 }
 
 }  // namespace
-}  // namespace comptroller::load
+}  // namespace comptroller::exporting
