@@ -86,6 +86,7 @@ sanitize: | system
 	@cmake -S . -B build/sanitize -G Ninja $(CORE_TESTS) -DCOMPTROLLER_SANITIZE=$(SANITIZE) >/dev/null
 	@cmake --build build/sanitize
 	@build/sanitize/sqlite_format_tests --no-version
+	@for target in page record wal_index; do build/sanitize/fuzz_$$target -n 2000; done
 	@build/sanitize/comptroller_tests --no-version
 
 clean:

@@ -11,7 +11,7 @@
 #include "bindings/python_input.hpp"
 #include "db/sqlite/database.hpp"
 #include "db/sqlite/open_file.hpp"
-#include "load/exporter.hpp"
+#include "export/exporter.hpp"
 #include "load/loader.hpp"
 #include "model/error.hpp"
 #include "service/authorisation.hpp"
@@ -161,8 +161,9 @@ void load(const Store& store, const Principal& principal, const std::string& kin
 
 std::uint64_t export_rows(const Store& store, const Principal& principal, std::string kind,
                           std::string path, std::string format, const Parameters& parameters) {
-  load::ExportOptions options{std::move(kind), std::move(path), std::move(format), &handle_signals};
-  return load::export_rows(*store.service(), principal, options, to_parameters(parameters));
+  exporting::ExportOptions options{std::move(kind), std::move(path), std::move(format),
+                                   &handle_signals};
+  return exporting::export_rows(*store.service(), principal, options, to_parameters(parameters));
 }
 
 arrow::Table stream(const Store& store, const Principal& principal, const std::string& kind,

@@ -1,4 +1,4 @@
-// The interface of a database driver: connections, statements and transactions. Repositories use
+// The interface of a database driver: connections and transactions. Repositories use
 // only this interface. Its failures are Errors with code unavailable or unusable.
 #pragma once
 
@@ -13,127 +13,11 @@
 #include <string_view>
 #include <vector>
 
+#include "db/query.hpp"
 #include "db/readable_view.hpp"
 #include "db/symbols.hpp"
-#include "model/error.hpp"
 
 namespace comptroller::db {
-
-// One value of a column or a parameter. It does not own its bytes. The bytes of a column are valid
-// until the statement's next step; the bytes of a parameter must be valid until the statement is
-// reset.
-struct Value {
-  // No column of a store holds real numbers.
-  enum class Kind : std::uint8_t { null, integer, text, blob, real };
-
-  Kind kind = Kind::null;
-  std::int64_t integer = 0;
-  std::string_view bytes;
-
-  static Value null() { return {}; }
-  static Value of(std::int64_t number) { return {Kind::integer, number, {}}; }
-  static Value of(std::string_view text) { return {Kind::text, 0, text}; }
-  static Value of(const Value& value) { return value; }
-  static Value blob(std::string_view bytes) { return {Kind::blob, 0, bytes}; }
-  static Value real() { return {Kind::real, 0, {}}; }
-  bool is_null() const { return kind == Kind::null; }
-  friend bool operator==(const Value&, const Value&) = default;
-};
-
-// Returns the error of a value whose type is not that of its column; `wanted` is "an integer".
-[[gnu::cold]] Error wrong_type(const Value& value, std::string_view wanted);
-// Returns the error of a damaged value with its place in the store; other errors are unchanged.
-[[gnu::cold]] Error located(const Error& error, const std::string& place);
-
-// The driver's part of a Query. A statement without SQL refuses the calls that it does not
-// override.
-class Statement {
- public:
-  virtual ~Statement() = default;
-  // A bind after a step begins another run; the other parameters keep their values.
-  virtual void bind(int /*index*/, const Value&) { refuse(); }              // index from 1
-  virtual void bind(std::string_view /*name*/, const Value&) { refuse(); }  // as written: "$name"
-  virtual bool step() { refuse(); }  // true if there is a row
-  // Steps over at most `max` rows, which is not 0; returns how many, 0 only after the last row.
-  virtual std::size_t step_rows(std::size_t /*max*/) { return step() ? 1 : 0; }
-  // Runs the statement to its end and returns the number of rows inserted, updated or deleted.
-  // Parameters can then be bound for another run.
-  virtual std::int64_t run() { refuse(); }
-  // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
-  virtual std::optional<std::int64_t> insert() { refuse(); }
-  // Returns the value of a column, from index 0, of one of the rows of the last step. It is valid
-  // until the next step.
-  const Value& column(int index, std::size_t row = 0) {
-    return values_ != nullptr ? values_[row * width_ + static_cast<std::size_t>(index)]
-                              : column_of_row(index);
-  }
-  // Returns the table, column and key of a value of the last step, as far as they are known, for an
-  // error message.
-  virtual std::string place_of(int /*index*/, std::size_t /*row*/) { return "a value"; }
-  // Ends the run and clears the parameters.
-  virtual void reset() { is_in_use_ = false; }
-
-  void use() { is_in_use_ = true; }
-  bool is_in_use() const { return is_in_use_; }
-
- protected:
-  Statement() = default;
-  // For a statement whose steps write the columns of the rows to `values`, `width` for each row.
-  Statement(const Value* values, std::size_t width) : values_(values), width_(width) {}
-
- private:
-  virtual const Value& column_of_row(int /*index*/) { refuse(); }
-  [[noreturn]] static void refuse() { throw Error(Code::internal, "a statement without SQL"); }
-
-  const Value* values_ = nullptr;
-  std::size_t width_ = 0;
-  bool is_in_use_ = false;
-};
-
-// A prepared statement in use; returned to its connection at the end of the scope.
-class Query {
- public:
-  explicit Query(Statement& statement) : statement_(&statement) {}
-
-  // By index or by name; a number, a text or a Value.
-  template <class Parameter, class T>
-  Query& bind(const Parameter& parameter, const T& value) {
-    statement_->bind(parameter, Value::of(value));
-    return *this;
-  }
-  // The bytes of a text must live until the statement has run.
-  template <class Parameter>
-  Query& bind(const Parameter& parameter, std::string&& text) = delete;
-  bool step() { return statement_->step(); }
-  std::size_t step_rows(std::size_t max) { return statement_->step_rows(max); }
-  // Runs the statement to its end and returns the number of rows inserted, updated or deleted.
-  // Parameters can then be bound for another run.
-  std::int64_t run() { return statement_->run(); }
-  // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
-  std::optional<std::int64_t> insert() { return statement_->insert(); }
-  const Value& column(int index, std::size_t row = 0) { return statement_->column(index, row); }
-  // Returns the value of a column of integers; throws unusable for any other value.
-  std::int64_t number(int index) {
-    const Value& value = column(index);
-    if (value.kind == Value::Kind::integer) return value.integer;
-    throw located(wrong_type(value, "an integer"), statement_->place_of(index, 0));
-  }
-  // Runs `read`, which reads a value of the last step; the error of a damaged value names its
-  // place.
-  void locate(int index, std::size_t row, const auto& read) {
-    try {
-      read();
-    } catch (const Error& error) {
-      throw located(error, statement_->place_of(index, row));
-    }
-  }
-
- private:
-  struct Reset {
-    void operator()(Statement* statement) const { statement->reset(); }
-  };
-  std::unique_ptr<Statement, Reset> statement_;
-};
 
 // Selects the rows of a table whose key is in [from, last] and that meet all conditions, in order
 // of key.
@@ -163,27 +47,13 @@ struct InsertStatement {
 // after the filling.
 enum class Insertion : std::uint8_t { inserted, taken, deferred };
 
-// For one thread at a time.
-class Connection {
+class Connection : public Statements {
  public:
   Connection() : symbols_(*this) {}
-  virtual ~Connection() = default;
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
 
-  // Returns a prepared statement, cached by its text. Several statements of one text can be in use.
-  virtual Query query(std::string_view sql) = 0;
-  // Runs a statement with values of the parameters 1, 2, ...; returns Query::run.
-  template <class... T>
-  std::int64_t run(std::string_view sql, const T&... values) {
-    Query statement = query(sql);
-    int index = 0;
-    (statement.bind(++index, values), ...);
-    return statement.run();
-  }
   // Inserts rows in order. `bind` binds the parameters of a row; they must live until the next call
-  // of `bind`. A driver may send many rows together. It defers rows only between begin_filling and
-  // end_filling of the table.
+  // of `bind`. A driver may send many rows together. It defers rows only while a Fill of the table
+  // has not finished.
   using BindRow = std::function<void(Query& query, std::size_t row)>;
   virtual std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
                                             const BindRow& bind) {
@@ -213,16 +83,6 @@ class Connection {
   }
   // Runs statements without parameters.
   virtual void execute(const std::string& sql) = 0;
-
-  // Prepares an empty table to be filled faster; does nothing if the table has rows. Only for a
-  // bulk write, which must call end_filling before it ends, or keeps nothing. Before end_filling,
-  // statements may not see the inserted rows, or may lack the secondary indexes of the table.
-  virtual void begin_filling(std::string_view table) = 0;
-  // Takes over the filling that was begun on the connection of Database::prepare. Returns false if
-  // it cannot; the connection must then keep nothing.
-  virtual bool continue_filling(Connection& /*prepared*/) { return false; }
-  // Afterwards all rows and indexes are in place.
-  virtual void end_filling() = 0;
 
   // A number that changes if the schema does, or if a restore replaced the content; as of the last
   // transaction that a Snapshot or the database's writer began.
@@ -267,12 +127,36 @@ struct Health {
   std::vector<std::string> findings;  // the damage found
 };
 
-// The table that a bulk write fills, and how it begins.
+// A bulk write that fills a table. A driver may fill an empty table in a way that is faster than
+// INSERT.
 struct Filling {
-  std::string_view table;          // empty: none
-  std::uint64_t bytes = 0;         // approximate size of the input
-  Connection* prepared = nullptr;  // of Database::prepare, if the write was prepared
-  bool is_patient = false;         // waits longer for other writers
+  std::string_view table;              // empty: no table is filled
+  std::uint64_t bytes = 0;             // approximate size of the input
+  bool is_patient = false;             // waits longer for other writers
+  std::int64_t symbols_of_others = 0;  // the number of keys that `begin` leaves to other writes
+};
+
+// One bulk write, alone in its transaction and without a limit on its duration. For one thread.
+class Fill {
+ public:
+  virtual ~Fill() = default;
+
+  // Begins on a private copy of the database, so that other writes continue while rows are
+  // inserted. Returns a connection to the copy, in a transaction; null if the driver cannot. From
+  // now on, this thread may write only with this object.
+  virtual Connection* begin() = 0;
+
+  // Runs `work` while nobody else writes. It returns whether to keep its changes. `connection` is
+  // that of `begin`, or another one if `begin` was not called. If there were other writes since
+  // `begin`, it is a connection to a later state, which has got the rows and the new symbols of
+  // `before`, the connection of `begin`; otherwise `before` is null. Returns false, without calling
+  // `work`, if the later state cannot take them; then nothing is kept.
+  using Work = std::function<bool(Connection& connection, Connection* before)>;
+  virtual bool write(const Work& work) = 0;
+
+  // Called by `work`, at the latest at its end. Until then, statements may not see the rows that
+  // insert_new inserted into the table, or may lack its secondary indexes.
+  virtual void finish() = 0;
 };
 
 // Counts of committed writes, without bulk writes.
@@ -318,18 +202,12 @@ class Database {
   virtual void write_later(std::function<void(Connection&)> work,
                            std::function<void(std::exception_ptr)> done) = 0;
 
-  // Begins a bulk write on a private copy, so that other writes continue while it begins to fill
-  // the table. Lends a connection to the copy, in a transaction, for this thread; null if the
-  // driver cannot. Until it returns the connection, this thread may write only through
-  // write_bulk.
-  virtual Lease prepare(const Filling& filling) = 0;
-
-  // Runs a bulk write, alone in its transaction and without a limit on its duration. `work` returns
-  // whether to keep its changes. A driver may choose how to fill the table of `filling` if it is
-  // empty. The connection of a prepared write is that of `prepare`, unless there were other
-  // writes since; a later state of the database must then continue the filling.
-  virtual void write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling) = 0;
-  void write_bulk(const std::function<bool(Connection&)>& work) { write_bulk(work, {}); }
+  // Returns a bulk write that has not begun.
+  virtual std::unique_ptr<Fill> fill(const Filling& filling) = 0;
+  // Runs a bulk write that fills no table.
+  void write_bulk(const std::function<bool(Connection&)>& work) {
+    fill({})->write([&](Connection& connection, Connection*) { return work(connection); });
+  }
 
   // Returns a number that changes with every commit of any process; it is comparable only with
   // numbers of the same object.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "db/database.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db {

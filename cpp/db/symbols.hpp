@@ -14,9 +14,9 @@
 #include <unordered_map>
 #include <vector>
 
-namespace comptroller::db {
+#include "db/query.hpp"
 
-class Connection;
+namespace comptroller::db {
 
 // Allows a lookup by std::string_view in an unordered container of std::string.
 struct TextHash {
@@ -29,7 +29,7 @@ struct TextHash {
 // The symbols of one connection, with a cache of bounded size. For one thread at a time.
 class Symbols {
  public:
-  explicit Symbols(Connection& connection) : connection_(connection) {}
+  explicit Symbols(Statements& connection) : connection_(connection) {}
 
   // Returns the text of a key; valid until the next call.
   std::string_view text(std::int64_t key) {
@@ -78,7 +78,7 @@ class Symbols {
   bool add(std::int64_t key, std::string_view text);
   void forget_keys();
 
-  Connection& connection_;
+  Statements& connection_;
   std::array<Recent, recent_count> recent_{};
   std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>> keys_;
   std::vector<std::string> texts_;  // by key; empty if not cached

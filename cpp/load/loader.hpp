@@ -5,37 +5,15 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "json/reading.hpp"
 #include "load/input.hpp"
+#include "load/result.hpp"
 #include "service/service.hpp"
 
 namespace comptroller::load {
 
 // The minimum time between two calls of LoadOptions::progress.
 inline constexpr std::int64_t progress_interval_ms = 100;
-
-struct Rejection {
-  RECORD(Rejection);
-  std::uint64_t number = 0;                   // of the line among all lines of the load, from 1
-  FIELD(std::uint64_t, line);                 // in its file, from 1
-  FIELD(std::optional<std::string>, id);      // of the record, if it can be read
-  FIELD(std::optional<std::string>, member);  // the first invalid one
-  FIELD(std::optional<std::string>, value);   // of the member
-  FIELD(std::string, code);
-  FIELD(std::string, message);
-};
-
-// The rejected lines with one code and one invalid member.
-struct RejectionGroup {
-  RECORD(RejectionGroup);
-  FIELD(std::optional<std::string>, member);
-  FIELD(std::string, code);
-  FIELD(std::uint64_t, lines);
-  FIELD(std::uint64_t, first_line);  // that was rejected
-  FIELD(std::string, message);       // of that line
-};
 
 struct LoadOptions {
   std::string kind;                        // such as "claims" or "payout-groups"
@@ -56,21 +34,6 @@ struct LoadOptions {
 
   // Whether the load commits lines while it reads others.
   bool is_in_parts() const { return keep_going && !dry_run; }
-};
-
-// read = inserted + updated + unchanged + rejected + blank.
-struct Result {
-  RECORD(Result);
-  FIELD(bool, committed);
-  FIELD(std::uint64_t, read);
-  FIELD(std::uint64_t, inserted);
-  FIELD(std::uint64_t, updated);
-  FIELD(std::uint64_t, unchanged);
-  FIELD(std::uint64_t, rejected);
-  FIELD(std::uint64_t, blank);
-  FIELD(json::UnknownMembers, unknown_members);
-  FIELD(std::vector<Rejection>, rejections);             // the first 1,000
-  FIELD(std::vector<RejectionGroup>, rejection_groups);  // of all of them, at most 1,000
 };
 
 // Reads the input to its end. Invalid lines are rejections in the result, not exceptions. Throws

@@ -38,7 +38,9 @@ store::Stored<R> stored_record(db::Connection& connection, const R& line) {
 
 }  // namespace
 
-bool Ingestion::is_current() {
+bool Ingestion::resume(db::Connection& connection, db::Connection& before) {
+  store::add_customers_of(connection, before);
+  connection_ = connection;
   return !has_forgotten_groups_ && std::ranges::all_of(groups_, [&](const auto& group) {
     return store::group_facts(connection_, group.first) == group.second.facts;
   });

@@ -42,10 +42,10 @@ class Ingestion {
         now_(now),
         make_id_(std::move(make_id)) {}
 
-  // Continues on a connection to a later state of the database, before `finish`.
-  void continue_on(db::Connection& connection) { connection_ = connection; }
-  // Whether the lines that were taken are valid in the present state of the database.
-  bool is_current();
+  // Continues on a connection to a later state of the database than `before`, which has got the
+  // rows that were inserted there (db::Fill). Returns false if the lines that were taken would have
+  // other results in that state; nothing may then be kept.
+  bool resume(db::Connection& connection, db::Connection& before);
 
   // Takes lines; the results are the same as if the lines were taken one by one. Sets the customer
   // of a line without one. Lines are deferred only while their table is being filled.

@@ -14,7 +14,7 @@ from examples import GROUP, exported, loaded, short_line
 
 pa = pytest.importorskip("pyarrow")
 
-WITH_SQL = "COMPTROLLER_SCAN_WITH_SQL"
+WITH_SQL = "COMPTROLLER_ONLY_SQL"
 LEAST, LARGEST = -(2**63), 2**63 - 1
 KEYS = [LEAST, LEAST + 1, -1, 0, 1, 5_000, LARGEST - 1, LARGEST]
 IDS = [f"of-key-{key}" for key in KEYS]

@@ -15,7 +15,7 @@ from examples import KINDS, LINES, exported, loaded
 
 pa = pytest.importorskip("pyarrow")
 
-WITH_SQL = "COMPTROLLER_SCAN_WITH_SQL"
+WITH_SQL = "COMPTROLLER_ONLY_SQL"
 # A kind, a column, and a value that SQLite stores in it only if the table is not STRICT.
 OF_WRONG_TYPE: list[tuple[str, str, str]] = [
     ("claims", "onchain_status", "'FAILED'"),

@@ -29,8 +29,9 @@ ROOMS: dict[str, set[str]] = {
     "service": {"model", "rules", "json", "db", "store"},
     "arrow": {"model", "rules", "files", "json", "db", "store"},
     "load": {"model", "files", "json", "db", "store", "service"},
+    "export": {"model", "files", "json", "db", "store", "service"},
     "http": {"model", "service"},
-    "bindings": {"model", "sample", "db/sqlite", "service", "http", "arrow", "load"},
+    "bindings": {"model", "sample", "db/sqlite", "service", "http", "arrow", "load", "export"},
 }
 
 # Headers of libraries, and the layers that may include them.
@@ -105,7 +106,7 @@ def test_the_layers_have_no_cycle() -> None:
 
 
 def components() -> dict[str, set[str]]:
-    """Returns the components of the core, a header with its source, and those that each includes."""
+    """Returns the components of the core (a header with its source) and what each includes."""
     found: dict[str, set[str]] = {}
     for path in CPP.rglob("*.[ch]pp"):
         name = path.relative_to(CPP).with_suffix("").as_posix()
@@ -132,13 +133,9 @@ def circles(graph: dict[str, set[str]]) -> set[frozenset[str]]:
     }
 
 
-# To be opened, most of them by moving Call, Answer and Environment out of the dispatcher.
+# Service: the dispatcher declares Call and Environment, which its handlers use. Arrow: the stream
+# declares what its layout and its readers take. Store: a group starts the changes of its claims.
 KNOWN_CIRCLES = {
-    frozenset({"db/database", "db/symbols"}),
-    frozenset(
-        f"db/sqlite/{name}"
-        for name in ("backup", "connection", "private_copy", "schema", "value_types")
-    ),
     frozenset(
         f"service/{name}"
         for name in ("handlers", "operation_rows", "operations", "pending_write", "service")

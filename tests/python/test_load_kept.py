@@ -142,11 +142,12 @@ def test_a_stream_fills_a_table_beside_other_writes(
             return svc.claims.put(claim(7, error_message="first"))
         return svc.identities.put(id="beside")
 
-    with furnished(path) as svc:
-        if is_store_larger:
-            monkeypatch.setenv(BY_STATEMENTS, "1")  # leaves no gap
-            assert svc.load("orchestrations", of(orchestration, 60_000)).committed
-            monkeypatch.delenv(BY_STATEMENTS)
+    with monkeypatch.context() as patch:
+        patch.setenv(BY_STATEMENTS, "1")  # leaves no gap
+        with furnished(path) as svc:
+            if is_store_larger:
+                assert svc.load("orchestrations", of(orchestration, 60_000)).committed
+    with comptroller.open(path) as svc:
         result = svc.load("claims", Disturbed(source.read_bytes(), lambda: write(svc)))
     assert has_begun_again(path) == is_in_the_way
     with furnished(after) as svc:

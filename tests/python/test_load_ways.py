@@ -16,7 +16,7 @@ from comptroller import LoadResult, Service
 from examples import GROUP, LATER, LINES, NOON
 from held_writer import WhileWriting
 
-BY_STATEMENTS = "COMPTROLLER_LOAD_BY_STATEMENTS"
+BY_STATEMENTS = "COMPTROLLER_ONLY_SQL"
 MIB = 1 << 20
 SYMBOLS = {
     ("customers", "key"),

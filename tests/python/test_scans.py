@@ -17,7 +17,7 @@ from examples import KINDS, exported, loaded, short_line
 from lines import claim, load, solana
 from report_stores import fill
 
-WITH_SQL = "COMPTROLLER_SCAN_WITH_SQL"
+WITH_SQL = "COMPTROLLER_ONLY_SQL"
 INTERIOR = 5  # the kind of a page
 SINCE = "2026-01-01T00:00:00Z"
 FILTERS: dict[str, list[dict[str, Any]]] = {

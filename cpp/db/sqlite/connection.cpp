@@ -4,17 +4,12 @@
 #include <memory>
 #include <utility>
 
-#include "db/sqlite/private_copy.hpp"
-#include "db/sqlite/schema.hpp"
-#include "db/sqlite/table_filler.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
 
 SqliteConnection::SqliteConnection(const std::string& path, int flags, const char* vfs)
     : Handle(path, flags, vfs), pages_(*this) {}
-
-SqliteConnection::~SqliteConnection() = default;
 
 void SqliteConnection::begin_snapshot() {
   if (!has_log()) read_now();
@@ -44,8 +39,6 @@ void SqliteConnection::end_snapshot() noexcept {
 
 void SqliteConnection::roll_back() noexcept {
   forget_snapshot();
-  dropped_indexes_.clear();
-  filler_.reset();
   if (in_transaction()) sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
 
@@ -60,7 +53,7 @@ void SqliteConnection::read_now() {
   const std::int64_t content = read_number("PRAGMA schema_version");
   if (content == content_) return;
   symbols().forget();
-  if (requires_store_) require_newest_schema(*this);
+  if (check_content_) check_content_(*this);
   content_ = content;
 }
 
@@ -97,50 +90,10 @@ std::string_view SqliteConnection::index_hint(std::string_view table, std::strin
 
 std::vector<Insertion> SqliteConnection::insert_new(const InsertStatement& statement,
                                                     std::size_t rows, const BindRow& bind) {
-  if (filler_ && filler_->table() == statement.table) return filler_->insert(statement, rows, bind);
-  return Connection::insert_new(statement, rows, bind);
-}
-
-// Fills an empty table of a private copy by writing its b-trees. Otherwise the indexes are built
-// after the table is filled, which is faster than updating them row by row.
-void SqliteConnection::begin_filling(std::string_view table) {
-  if (private_copy_ != nullptr) filler_ = private_copy_->start(table);
-  if (filler_) return;
-  if (query("SELECT 1 FROM " + std::string(table) + " LIMIT 1").step()) return;
-  std::string drops;
-  {
-    // Indexes without SQL belong to UNIQUE constraints of the table, by which records are found.
-    Query indexes = query(
-        "SELECT group_concat('DROP INDEX ' || name, ';'), group_concat(sql, ';') FROM sqlite_schema"
-        " WHERE type = 'index' AND tbl_name = $table AND sql IS NOT NULL");
-    indexes.bind("$table", table).step();
-    drops = indexes.column(0).bytes;
-    dropped_indexes_.append(indexes.column(1).bytes).append(";");
+  if (filler_ != nullptr && filler_->table() == statement.table) {
+    return filler_->insert(statement, rows, bind);
   }
-  execute(drops);
-}
-
-bool SqliteConnection::continue_filling(Connection& prepared) {
-  TableFiller* const before = static_cast<SqliteConnection&>(prepared).filler_.get();
-  if (private_copy_ == nullptr || before == nullptr) return false;
-  filler_ = private_copy_->start(before->table());
-  return filler_ && filler_->builder().take_rows(before->builder());
-}
-
-void SqliteConnection::end_filling() {
-  if (filler_) return private_copy_->finish(std::move(filler_));
-  if (dropped_indexes_.empty()) return;
-  // A small sorter often hands its rows to another thread. A sorter as large as the cache would
-  // sort at the end, on one thread.
-  const std::string cache =
-      "PRAGMA cache_size = " + std::to_string(read_number("PRAGMA cache_size"));
-  const auto restore = [&](SqliteConnection* connection) {
-    sqlite3_exec(connection->handle(), cache.c_str(), nullptr, nullptr, nullptr);
-  };
-  const std::unique_ptr<SqliteConnection, decltype(restore)> restored(this, restore);
-  execute("PRAGMA cache_size = -8192");
-  execute(dropped_indexes_);
-  dropped_indexes_.clear();
+  return Connection::insert_new(statement, rows, bind);
 }
 
 }  // namespace comptroller::db::sqlite

@@ -1,11 +1,8 @@
 // One SQLite connection.
 #pragma once
 
-#include <sqlite3.h>
-
-#include <exception>
-#include <list>
-#include <memory>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,17 +11,14 @@
 #include "db/sqlite/handle.hpp"
 #include "db/sqlite/page_reader.hpp"
 #include "db/sqlite/statement.hpp"
+#include "db/sqlite/table_filler.hpp"
 
 namespace comptroller::db::sqlite {
-
-class PrivateCopy;
-class TableFiller;
 
 class SqliteConnection final : public Connection, public Handle {
  public:
   // `flags` and `vfs` are those of sqlite3_open_v2; NOMUTEX is added.
   SqliteConnection(const std::string& path, int flags, const char* vfs = nullptr);
-  ~SqliteConnection() override;
 
   Query query(std::string_view sql) override {
     count_statement();
@@ -39,9 +33,6 @@ class SqliteConnection final : public Connection, public Handle {
   void execute(const std::string& sql) override { Handle::execute(sql); }
   std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
                                     const BindRow& bind) override;
-  void begin_filling(std::string_view table) override;
-  bool continue_filling(Connection& prepared) override;
-  void end_filling() override;
   void begin_snapshot() override;
   void end_snapshot() noexcept override;
   bool has_readable_views(std::span<const ReadableView> views) override;
@@ -51,22 +42,27 @@ class SqliteConnection final : public Connection, public Handle {
   void roll_back() noexcept;
   // Returns the number that a statement selects; 0 if it selects no row.
   std::int64_t read_number(std::string_view sql);
+  bool has_rows(std::string_view table) {
+    return query("SELECT 1 FROM " + std::string(table) + " LIMIT 1").step();
+  }
   // Reads tables only with SQL from now on, not by their pages.
   void read_with_sql() { pages_.switch_off(); }
   // Fixes the state that a new transaction sees; without it, SQLite does so at the first read.
   // Drops what is cached of the content if a restore may have replaced it.
   void read_now();
-  // From now on, read_now throws unusable if the content is not a store of the newest schema.
-  void require_store() { requires_store_ = true; }
+  // From now on, read_now calls `check`, which may throw, for new content.
+  void check_content(std::function<void(SqliteConnection&)> check) {
+    check_content_ = std::move(check);
+  }
   std::int64_t content() const override { return content_.value_or(0); }
   // Whether the log is open. The first read opens it, unless the file was opened as immutable.
   bool has_log() const { return sqlite_format::has_wal(handle()); }
   // Begins a snapshot of the current state. Returns the last commit that it sees, if known.
   std::optional<sqlite_format::WalIndexHeader> begin_present_snapshot();
 
-  // begin_filling fills tables of this copy from now on. It must outlive the connection.
-  void set_private_copy(PrivateCopy* copy) { private_copy_ = copy; }
-  PrivateCopy* private_copy() const { return private_copy_; }
+  // Passes new rows of the table of `filler` to it instead of inserting them. It must outlive this
+  // connection, unless it is replaced by nullptr.
+  void set_filler(TableFiller* filler) { filler_ = filler; }
 
  private:
   void forget_snapshot() noexcept;
@@ -80,14 +76,12 @@ class SqliteConnection final : public Connection, public Handle {
 
   StatementCache statements_;
   PageReader pages_;
-  bool requires_store_ = false;
+  std::function<void(SqliteConnection&)> check_content_;
   bool is_in_snapshot_ = false;
   std::optional<std::int64_t> content_;  // of which the symbols are cached
   std::vector<IndexHint> index_hints_;
   std::int64_t schema_of_index_hints_ = 0;
-  std::string dropped_indexes_;          // statements that create them again
-  PrivateCopy* private_copy_ = nullptr;  // the owner of this connection
-  std::unique_ptr<TableFiller> filler_;
+  TableFiller* filler_ = nullptr;
 };
 
 }  // namespace comptroller::db::sqlite

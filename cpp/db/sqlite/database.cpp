@@ -15,9 +15,9 @@
 
 #include "db/sqlite/backup.hpp"
 #include "db/sqlite/connection.hpp"
+#include "db/sqlite/fill.hpp"
 #include "db/sqlite/lock_file.hpp"
 #include "db/sqlite/open_file.hpp"
-#include "db/sqlite/private_copy.hpp"
 #include "db/sqlite/readers.hpp"
 #include "db/sqlite/schema.hpp"
 #include "db/sqlite/value_types.hpp"
@@ -43,6 +43,13 @@ SqliteConnection& sqlite(Connection& connection) {
   return static_cast<SqliteConnection&>(connection);
 }
 
+// Whether tables are read and filled only with SQL, not by their pages (sqlite_format).
+bool is_only_sql() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): comptroller never changes the environment
+  const char* value = std::getenv("COMPTROLLER_ONLY_SQL");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
 class SqliteDatabase final : public Database {
  public:
   SqliteDatabase(std::unique_ptr<OpenFile> file, const OpenOptions& options);
@@ -57,9 +64,10 @@ class SqliteDatabase final : public Database {
                    std::function<void(std::exception_ptr)> done) override {
     writer().write_later(std::move(work), std::move(done));
   }
-  Lease prepare(const Filling& filling) override { return writer().prepare(filling); }
-  void write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling) override {
-    writer().write_bulk(work, filling);
+  std::unique_ptr<Fill> fill(const Filling& filling) override {
+    const WriteParts parts{writer(),     *write_connection_, *file_,
+                           commit_lock_, interrupt_,         options_.max_wait};
+    return std::make_unique<SqliteFill>(parts, filling, is_only_sql_);
   }
   Commits commits() const override { return writer_ ? writer_->commits() : Commits{}; }
   std::int64_t version() override;
@@ -82,6 +90,7 @@ class SqliteDatabase final : public Database {
   std::string path_;
   OpenOptions options_;
   Interrupt interrupt_;
+  bool is_only_sql_;
   bool was_locked_before_;  // whether a process has opened this path for writing
   LockFile write_lock_;
   LockFile commit_lock_;
@@ -98,10 +107,11 @@ SqliteDatabase::SqliteDatabase(std::unique_ptr<OpenFile> file, const OpenOptions
       path_(file_->path()),
       options_(options),
       interrupt_(options.check_interrupt),
+      is_only_sql_(is_only_sql()),
       was_locked_before_(filesystem::exists(path_ + "-lock")),
       write_lock_(path_, LockFile::Purpose::write, options.read_only),
       commit_lock_(path_, LockFile::Purpose::commit, options.read_only),
-      readers_(*file_, options.read_only, interrupt_) {
+      readers_(*file_, options.read_only, is_only_sql_, interrupt_) {
   std::optional<LockGuard> migrating;
   std::optional<LockGuard> opening;
   opening.emplace(commit_lock_, deadline_to_open(), &interrupt_);
@@ -146,7 +156,7 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
     const LockGuard cleaning(write_lock_, std::try_to_lock);
     if (cleaning.is_held()) ::unlink((path_ + private_copy_suffix).c_str());
   }
-  connection.require_store();
+  connection.check_content(&require_newest_schema);
   connection.commit_durably();
   connection.execute("PRAGMA threads = 2");
   // A log that a reader has let grow is cut when it begins again.

@@ -90,7 +90,7 @@ void Handle::fail(const sqlite_format::Failure& failure) {
 }
 
 void Handle::compare_state() const {
-  if (state_ == FileState::of(path_)) return;
+  if (state_ == files::FileState::of(path_)) return;
   throw Error(Code::unavailable,
               "the store was written during the read, and this user may not lock it; try again, or "
               "let the user write to the store and its folder");

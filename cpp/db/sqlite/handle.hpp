@@ -10,8 +10,8 @@
 #include <system_error>
 #include <utility>
 
-#include "db/sqlite/file_state.hpp"
-#include "db/sqlite/interrupt.hpp"
+#include "db/interrupt.hpp"
+#include "files/file_state.hpp"
 #include "model/error.hpp"
 #include "sqlite_format/sqlite_format.hpp"
 
@@ -66,7 +66,7 @@ class Handle {
 
   // For a file that is opened as immutable. From now on, a read throws unavailable if the file is
   // not in this state.
-  void require_state(std::string path, const FileState& state) {
+  void require_state(std::string path, const files::FileState& state) {
     path_ = std::move(path);
     state_ = state;
   }
@@ -102,7 +102,7 @@ class Handle {
 
   std::unique_ptr<sqlite3, Release<sqlite3_close_v2>> handle_;
   std::string path_;
-  std::optional<FileState> state_;
+  std::optional<files::FileState> state_;
   const Interrupt* interrupt_ = nullptr;
   Deadline deadline_ = Deadline::max();
   Deadline busy_until_{};

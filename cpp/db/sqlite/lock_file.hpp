@@ -17,7 +17,7 @@
 #include <mutex>
 #include <string>
 
-#include "db/sqlite/interrupt.hpp"
+#include "db/interrupt.hpp"
 
 namespace comptroller::db::sqlite {
 

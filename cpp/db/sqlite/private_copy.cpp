@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <tuple>
+#include <utility>
 
 #include "db/sqlite/backup.hpp"
 #include "db/sqlite/buffered_files.hpp"
@@ -27,7 +27,7 @@ constexpr std::uint64_t bytes_per_page = 4096;
 
 [[noreturn]] void throw_unsound(const std::string& why) {
   throw Error(Code::internal, "the tables that were built are not sound: " + why +
-                                  "; nothing was kept, load with COMPTROLLER_LOAD_BY_STATEMENTS=1");
+                                  "; nothing was kept, set COMPTROLLER_ONLY_SQL=1 and load again");
 }
 
 // The disk writes a file while more is added to it, so that its fsync takes less time.
@@ -44,12 +44,6 @@ std::unique_ptr<SqliteConnection> open_private(const std::string& path, const ch
   connection->execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
   connection->execute("PRAGMA cache_size = -" + std::to_string(cache_kib));
   return connection;
-}
-
-bool is_switched_off() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): comptroller never changes the environment
-  const char* value = std::getenv("COMPTROLLER_LOAD_BY_STATEMENTS");
-  return value != nullptr && std::string_view(value) == "1";
 }
 
 }  // namespace
@@ -77,20 +71,13 @@ PrivateCopy::~PrivateCopy() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-bool PrivateCopy::suits(const Filling& filling) {
-  return !filling.table.empty() && filling.bytes >= min_bytes && !is_switched_off();
-}
-
 std::unique_ptr<PrivateCopy> PrivateCopy::make(SqliteConnection& live, const Filling& filling) {
-  if (!suits(filling)) return nullptr;
+  if (filling.table.empty() || filling.bytes < min_bytes) return nullptr;
   const auto bytes =
       static_cast<std::uint64_t>(live.read_number("PRAGMA page_count")) * bytes_per_page;
-  if (bytes > filling.bytes) return nullptr;
-  if (live.query("SELECT 1 FROM " + std::string(filling.table) + " LIMIT 1").step()) {
-    return nullptr;
-  }
+  if (bytes > filling.bytes || live.has_rows(filling.table)) return nullptr;
   std::unique_ptr<PrivateCopy> copy(new PrivateCopy(sqlite3_db_filename(live.handle(), "main")));
-  const bool is_made = copy->open() && copy->copy(live);
+  const bool is_made = copy->open() && copy->copy(live) && copy->begin(filling.table);
   return is_made ? std::move(copy) : nullptr;
 }
 
@@ -111,36 +98,40 @@ bool PrivateCopy::copy(SqliteConnection& live) {
   if (!connection_->translate([&] { return sqlite_format::prepare_to_build(descriptor_); })) {
     return false;
   }
-  connection_->set_private_copy(this);
-  connection_->query("BEGIN").run();
   return true;
 }
 
-std::unique_ptr<TableFiller> PrivateCopy::start(std::string_view table) {
+// Begins to fill the table. Returns false if only INSERT can fill it.
+bool PrivateCopy::begin(std::string_view table) {
   auto builder = connection_->translate([&] {
     return sqlite_format::Builder::make(connection_->handle(), table,
                                         [folder = folder_] { return files::open_unnamed(folder); });
   });
-  return builder ? std::make_unique<TableFiller>(std::move(builder)) : nullptr;
+  if (!builder) return false;
+  filler_.emplace(std::move(builder));
+  connection_->query("BEGIN").run();
+  connection_->set_filler(&*filler_);
+  return true;
 }
 
-void PrivateCopy::finish(std::unique_ptr<TableFiller> filler) {
+bool PrivateCopy::take_rows(PrivateCopy& before) {
+  return connection_->symbols().add_new(before.connection_->symbols()) &&
+         filler_->builder().take_rows(before.filler_->builder());
+}
+
+void PrivateCopy::finish() {
+  if (std::exchange(is_built_, true)) return;
+  connection_->set_filler(nullptr);
   connection_->query("COMMIT").run();  // writes all its pages
   connection_->translate(
-      [&] { filler->builder().write(descriptor_, [&] { connection_->check_interrupt(); }); });
-  filled_ = std::move(filler);
+      [&] { filler_->builder().write(descriptor_, [&] { connection_->check_interrupt(); }); });
   connection_->query("BEGIN").run();
 }
 
 // Throws unless SQLite finds the tables that were built sound.
 void PrivateCopy::verify() {
-  if (!filled_) {
-    Query query = verifier_->query("PRAGMA quick_check");
-    if (query.step() && query.column(0).bytes == "ok") return;
-    throw_unsound("quick_check failed");
-  }
   try {
-    filled_->builder().verify(verifier_->handle());
+    filler_->builder().verify(verifier_->handle());
   } catch (const sqlite_format::Failure& failure) {
     if (failure.result() == SQLITE_INTERNAL) throw_unsound(failure.what());
     verifier_->fail(failure);

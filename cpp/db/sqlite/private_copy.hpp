@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "db/sqlite/connection.hpp"
@@ -18,18 +19,21 @@ class PrivateCopy {
  public:
   ~PrivateCopy();
 
-  // Whether `make` may succeed: there is a table to fill, the input is not small, and the
-  // environment does not have COMPTROLLER_LOAD_BY_STATEMENTS=1.
-  static bool suits(const Filling& filling);
-  // Returns nullptr if statements are better or necessary: the table has rows, the database is
-  // larger than the input, the file is unusual, or a copy does not suit. `live` must not be in a
-  // transaction.
+  // Returns nullptr if statements are better or necessary: the input is small, the table has rows,
+  // the database is larger than the input, or the file or the table is not supported. `live` must
+  // not be in a transaction.
   static std::unique_ptr<PrivateCopy> make(SqliteConnection& live, const Filling& filling);
 
-  // The connection to the copy, inside a transaction. Its begin_filling writes the table's b-trees.
+  // The connection to the copy, inside a transaction. Until `finish`, it passes the new rows of the
+  // table to a builder.
   SqliteConnection& connection() { return *connection_; }
   // Whether the database has not been written since the copy was made.
   bool is_current() { return watch_->read_number("PRAGMA data_version") == version_; }
+  // Takes the new symbols and the rows of another copy of the database, which was made earlier and
+  // is not used further. Returns false if it cannot.
+  bool take_rows(PrivateCopy& before);
+  // Writes the b-trees of the table. Does nothing if they were written.
+  void finish();
   // Verifies the copy and makes it the content of the database that `live` writes. Returns the
   // number of frames that are then in the log; if that is unknown, of this write. Throws, and
   // leaves the database unchanged, if the verification fails, `file` lost its place, or another
@@ -37,14 +41,11 @@ class PrivateCopy {
   int adopt(SqliteConnection& live, const OpenFile& file, LockFile& commit_lock,
             std::chrono::milliseconds max_wait);
 
-  // Starts to fill a table; returns nullptr if statements must fill it.
-  std::unique_ptr<TableFiller> start(std::string_view table);
-  void finish(std::unique_ptr<TableFiller> filler);
-
  private:
   explicit PrivateCopy(std::string path) : path_(std::move(path)) {}
   bool open();
   bool copy(SqliteConnection& live);
+  bool begin(std::string_view table);
   void verify();
 
   std::string path_;    // of the database
@@ -55,7 +56,8 @@ class PrivateCopy {
   std::unique_ptr<SqliteConnection> source_;  // of the backup
   std::unique_ptr<SqliteConnection> watch_;   // reads the database
   std::int64_t version_ = 0;                  // of the database when the copy was made
-  std::unique_ptr<TableFiller> filled_;
+  std::optional<TableFiller> filler_;
+  bool is_built_ = false;
 };
 
 }  // namespace comptroller::db::sqlite

@@ -2,9 +2,10 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <utility>
+
+#include "db/sqlite/schema.hpp"
 
 namespace comptroller::db::sqlite {
 
@@ -14,31 +15,26 @@ namespace filesystem = std::filesystem;
 
 constexpr int cache_kib = 8192;
 
-// If set, tables are read only with SQL.
-constexpr const char* reads_with_sql = "COMPTROLLER_SCAN_WITH_SQL";
-
 std::unique_ptr<SqliteConnection> open_reader(const std::string& path,
-                                              const std::optional<FileState>& immutable) {
+                                              const std::optional<files::FileState>& immutable) {
   auto reader = immutable ? std::make_unique<SqliteConnection>(
                                 immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
                           : std::make_unique<SqliteConnection>(path, SQLITE_OPEN_READONLY);
   if (immutable) reader->require_state(path, *immutable);
   reader->keep_log();  // only the writer checkpoints
-  reader->require_store();
+  reader->check_content(&require_newest_schema);
   reader->execute("PRAGMA cache_size = -" + std::to_string(cache_kib));
   return reader;
 }
 
 }  // namespace
 
-// NOLINTBEGIN(concurrency-mt-unsafe): the environment is read only when a store is opened
-Readers::Readers(OpenFile& file, bool is_only_read, const Interrupt& interrupt)
+Readers::Readers(OpenFile& file, bool is_only_read, bool is_only_sql, const Interrupt& interrupt)
     : file_(file),
       path_(file.path()),
       is_only_read_(is_only_read),
-      reads_with_sql_(std::getenv(reads_with_sql) != nullptr),
+      is_only_sql_(is_only_sql),
       interrupt_(interrupt) {}
-// NOLINTEND(concurrency-mt-unsafe)
 
 // SQLite removes them when the last connection to the file is closed, if that may write the file.
 // The connections of the pool may not.
@@ -61,10 +57,10 @@ bool Readers::may_lock() const {
 
 // A store without a log can be read even if this user cannot lock it. Returns nullopt if it can, or
 // there is a log. The log is looked for last: until it is removed, a checkpoint may write the file.
-std::optional<FileState> Readers::state_of_immutable() const {
+std::optional<files::FileState> Readers::state_of_immutable() const {
   if (!is_only_read_ || may_lock()) return std::nullopt;
-  FileState state = FileState::of(path_);
-  if (state != immutable_) state = FileState::settled(path_);
+  files::FileState state = files::FileState::of(path_);
+  if (state != immutable_) state = files::FileState::settled(path_);
   return has_log() ? std::nullopt : std::optional(state);
 }
 
@@ -76,7 +72,7 @@ bool Readers::has_log() const {
 // mutex held.
 void Readers::follow_changes() {
   if (!idle_.empty() && !immutable_) return;
-  const std::optional<FileState> now = state_of_immutable();
+  const std::optional<files::FileState> now = state_of_immutable();
   if (now == immutable_) return;
   idle_.clear();
   file_.identify();
@@ -87,7 +83,7 @@ void Readers::follow_changes() {
 Lease Readers::lend() {
   std::unique_ptr<SqliteConnection> connection;
   int opening = 0;
-  std::optional<FileState> immutable;
+  std::optional<files::FileState> immutable;
   {
     const std::lock_guard guard(mutex_);
     follow_changes();
@@ -103,7 +99,7 @@ Lease Readers::lend() {
   if (!connection) {
     connection = open_reader(path_, immutable);
     if (!immutable) file_.require_place();
-    if (reads_with_sql_) connection->read_with_sql();
+    if (is_only_sql_) connection->read_with_sql();
   }
   connection->set_interrupt(&interrupt_);
   return {connection.release(), [this, opening](Connection* lent) {

@@ -19,9 +19,10 @@ class Readers {
   // that run at once is about the number of processors, plus a few that wait for the disk.
   static constexpr std::size_t max_idle_connections = 16;
 
-  // Opens no connection yet. `is_only_read`: this process never writes the file. `file` and
-  // `interrupt` must outlive the connections. Reads the environment.
-  Readers(OpenFile& file, bool is_only_read, const Interrupt& interrupt);
+  // Opens no connection yet. `is_only_read`: this process never writes the file. `is_only_sql`: the
+  // connections read tables with SQL, not by their pages. `file` and `interrupt` must outlive the
+  // connections.
+  Readers(OpenFile& file, bool is_only_read, bool is_only_sql, const Interrupt& interrupt);
   // Closes the idle connections. Removes the empty log and its index if they were made to read a
   // file that nobody has open.
   ~Readers();
@@ -39,7 +40,7 @@ class Readers {
 
  private:
   bool may_lock() const;
-  std::optional<FileState> state_of_immutable() const;
+  std::optional<files::FileState> state_of_immutable() const;
   bool has_log() const;
   void follow_changes();
   void take_back(std::unique_ptr<SqliteConnection> connection, int opening);
@@ -47,12 +48,12 @@ class Readers {
   OpenFile& file_;
   std::string path_;
   bool is_only_read_;
-  bool reads_with_sql_;  // instead of pages, for all connections
+  bool is_only_sql_;
   const Interrupt& interrupt_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<SqliteConnection>> idle_;
   // The state of a file opened as immutable, else nullopt.
-  std::optional<FileState> immutable_;
+  std::optional<files::FileState> immutable_;
   bool makes_log_ = false;
   int opening_ = 0;  // connections of an earlier opening are not used again
 };

@@ -4,6 +4,7 @@
 #include <bit>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -15,31 +16,11 @@ namespace {
 
 constexpr std::size_t max_batch_size = 256;
 
-thread_local const Writing* writing_of_thread = nullptr;
-
 [[noreturn]] void throw_busy() {
   throw Error(Code::unavailable, "the writer is busy; try again later");
 }
 
 }  // namespace
-
-Writing::Writing(const Writer& writer, bool is_bulk)
-    : writer_(writer), is_bulk_(is_bulk), before_(writing_of_thread) {
-  writing_of_thread = this;
-}
-
-Writing::~Writing() {
-  writing_of_thread = before_;
-}
-
-void Writing::refuse(const Writer& writer) {
-  for (const Writing* each = writing_of_thread; each != nullptr; each = each->before_) {
-    if (&each->writer_ != &writer) continue;
-    throw Error(Code::unsupported, each->is_bulk_
-                                       ? "this thread is loading; write once the load has ended"
-                                       : "this thread is writing; write once that has ended");
-  }
-}
 
 Writer::Writer(SqliteConnection& connection, const OpenFile& file, LockFile& write_lock,
                LockFile& commit_lock, const Interrupt& interrupt,
@@ -298,6 +279,39 @@ void Writer::run_one(Task& task, bool is_alone) {
   if (is_alone) return;
   if (task.failure) connection_.query("ROLLBACK TO task").run();
   connection_.query("RELEASE task").run();
+}
+
+void Writer::run_alone(bool is_patient, const std::function<void()>& work) {
+  constexpr int waits_of_patient = 10;
+  Task task;
+  wait_for_turn(task, is_patient ? waits_of_patient * max_wait_ : max_wait_);
+  std::optional<LockGuard> guard;  // held until a failed write is undone
+  try {
+    guard.emplace(write_lock_, task.deadline, &interrupt_);
+    connection_.set_deadline(Deadline::max());
+    if (connection_.in_transaction()) undo();  // of an earlier transaction whose rollback failed
+    require_place();
+    connection_.set_interrupt(&interrupt_);
+    work();
+    connection_.set_interrupt(nullptr);
+  } catch (...) {
+    task.failure = std::current_exception();
+    connection_.set_interrupt(nullptr);
+    undo();
+  }
+  guard.reset();
+  finish(take_alone(task));
+  stop_leading();
+  if (task.failure) std::rethrow_exception(task.failure);
+}
+
+void Writer::run_bulk(const std::function<bool()>& work) {
+  begin();
+  const bool keeps = work();
+  connection_.set_interrupt(nullptr);
+  if (!keeps) return undo();
+  commit(Clock::now() + max_wait_);
+  if (is_checkpoint_due()) note_frames(connection_.truncate_log().value_or(frames_in_log_));
 }
 
 // Throws if the path of the database leads to another file or to none. Called with the write lock.

@@ -16,29 +16,9 @@
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/lock_file.hpp"
 #include "db/sqlite/open_file.hpp"
+#include "db/sqlite/writing.hpp"
 
 namespace comptroller::db::sqlite {
-
-class PrivateCopy;
-class Writer;
-
-// Marks that this thread waits for a writer or works with it. A signal handler or a callback that
-// runs on the thread meanwhile cannot write with it, because it would wait for its own thread.
-class Writing {
- public:
-  explicit Writing(const Writer& writer, bool is_bulk = false);
-  ~Writing();
-  Writing(const Writing&) = delete;
-  Writing& operator=(const Writing&) = delete;
-
-  // Throws unsupported if this thread is marked.
-  static void refuse(const Writer& writer);
-
- private:
-  const Writer& writer_;
-  bool is_bulk_;
-  const Writing* before_;
-};
 
 // A queued write. It is on the stack of the thread that waits for it, or on the heap if it has
 // `done`. The writer's mutex guards it; while the task is running, only the leader uses it.
@@ -67,14 +47,23 @@ class Writer {
   // Ends the writes of write_later that have not begun.
   ~Writer();
 
-  // See Database::write, write_later, prepare and write_bulk. Running work must not call these
-  // functions; they throw unsupported.
+  // See Database. Running work must not call these functions; they throw unsupported.
   void write(const std::function<void(Connection&)>& work);
   void write_later(std::function<void(Connection&)> work,
                    std::function<void(std::exception_ptr)> done);
-  Lease prepare(const Filling& filling);
-  void write_bulk(const std::function<bool(Connection&)>& work, const Filling& filling);
   Commits commits() const;
+
+  // For bulk writes (fill.hpp). Runs `work` while no other thread or process writes; waits longer
+  // for them if `is_patient`. The writer's connection is not in a transaction.
+  void run_alone(bool is_patient, const std::function<void()>& work);
+  // Called by the work of run_alone: runs `work` in a transaction of the writer's connection, and
+  // commits if it returns true.
+  void run_bulk(const std::function<bool()>& work);
+  // Called by the work of run_alone after it has written the log, which now has so many frames.
+  void note_frames(int frames) noexcept {
+    frames_in_log_ = frames;
+    plan_next_checkpoint();
+  }
 
  private:
   // A checkpoint is due when the log has so many frames, about 16 MB. If readers need frames, the
@@ -100,10 +89,6 @@ class Writer {
   Tasks take_alone(const Task& task);
   void run(const Tasks& batch, const Task& leader) noexcept;
   void run_one(Task& task, bool is_alone);
-  std::chrono::milliseconds max_wait(const Filling& filling) const;
-  void run_alone(std::chrono::milliseconds max_wait, const std::function<void()>& work);
-  void run_bulk(const std::function<bool(Connection&)>& work);
-  void run_in_copy(PrivateCopy& copy, const std::function<bool(Connection&)>& work);
   void require_place();
   void begin();
   void commit(Deadline deadline);

@@ -30,6 +30,7 @@ class Sql {
     if (result != SQLITE_ROW && result != SQLITE_DONE) check(result);
     return result == SQLITE_ROW;
   }
+  int columns() const { return sqlite3_column_count(statement_.get()); }
   std::int64_t number(int column) const { return sqlite3_column_int64(statement_.get(), column); }
   bool flag(int column) const { return number(column) != 0; }
   std::string text(int column) const {

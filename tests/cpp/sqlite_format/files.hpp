@@ -1,7 +1,6 @@
 // A folder for the files of a test, and connections to them.
 #pragma once
 
-#include <doctest/doctest.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 
 #include "sqlite_format/sqlite_format.hpp"
@@ -16,12 +16,17 @@
 
 namespace sqlite_format {
 
+// Throws unless the condition is true. Fuzz targets use it, too, without doctest.
+inline void require(bool is_true, const std::string& what) {
+  if (!is_true) throw std::runtime_error(what);
+}
+
 // Removed at the end of the scope.
 class Folder {
  public:
   Folder() {
     std::string path = (std::filesystem::temp_directory_path() / "sqlite-format-XXXXXX").string();
-    REQUIRE(::mkdtemp(path.data()) != nullptr);
+    require(::mkdtemp(path.data()) != nullptr, path);
     path_ = path;
   }
   ~Folder() { std::filesystem::remove_all(path_); }
@@ -34,7 +39,7 @@ class Folder {
   int make_file() const {
     std::string path = path_ + "/XXXXXX";
     const int descriptor = ::mkstemp(path.data());
-    REQUIRE(descriptor >= 0);
+    require(descriptor >= 0, path);
     ::unlink(path.c_str());
     return descriptor;
   }
@@ -54,7 +59,7 @@ inline void write_file(const std::string& path, const std::string& bytes) {
 class Connection {
  public:
   explicit Connection(const std::string& path) {
-    REQUIRE(sqlite3_open(path.c_str(), &handle_) == SQLITE_OK);
+    require(sqlite3_open(path.c_str(), &handle_) == SQLITE_OK, path);
     // A checkpoint must not change the log of a test.
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   }
@@ -63,22 +68,18 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   sqlite3* handle() const { return handle_; }
-  int try_to(const std::string& sql) const {
-    return sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
-  }
   void execute(const std::string& sql) const {
-    CAPTURE(sql);
-    const int result = try_to(sql);
-    REQUIRE_MESSAGE(result == SQLITE_OK, sqlite3_errmsg(handle_));
+    const int result = sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr);
+    require(result == SQLITE_OK, sql + ": " + sqlite3_errmsg(handle_));
   }
   std::int64_t number(const std::string& sql) const {
     Sql statement(handle_, sql);
-    REQUIRE(statement.step());
+    require(statement.step(), sql);
     return statement.number(0);
   }
   std::string text(const std::string& sql) const {
     Sql statement(handle_, sql);
-    REQUIRE(statement.step());
+    require(statement.step(), sql);
     return statement.text(0);
   }
 

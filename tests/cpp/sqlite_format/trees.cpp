@@ -1,4 +1,6 @@
 // SQLite reads the b-trees that TreeWriter writes.
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <random>
 

@@ -1,4 +1,4 @@
-#include "db/database.hpp"
+#include "db/query.hpp"
 
 #include <array>
 

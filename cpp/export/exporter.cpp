@@ -1,19 +1,19 @@
-#include "load/exporter.hpp"
+#include "export/exporter.hpp"
 
 #include <algorithm>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "export/csv.hpp"
 #include "files/text_pieces.hpp"
 #include "files/whole_file.hpp"
-#include "load/csv.hpp"
 #include "model/error.hpp"
 #include "model/scalar.hpp"
 #include "service/scans.hpp"
 #include "store/tables.hpp"
 
-namespace comptroller::load {
+namespace comptroller::exporting {
 
 namespace {
 
@@ -172,4 +172,4 @@ std::uint64_t export_rows(service::Service& service, const Principal& principal,
   return count;
 }
 
-}  // namespace comptroller::load
+}  // namespace comptroller::exporting

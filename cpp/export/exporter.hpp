@@ -7,7 +7,7 @@
 
 #include "service/service.hpp"
 
-namespace comptroller::load {
+namespace comptroller::exporting {
 
 struct ExportOptions {
   std::string kind;               // such as "claims" or "payout-groups"
@@ -25,4 +25,4 @@ std::uint64_t export_rows(service::Service& service, const Principal& principal,
                           const ExportOptions& options,
                           std::span<const service::Parameter> filters);
 
-}  // namespace comptroller::load
+}  // namespace comptroller::exporting

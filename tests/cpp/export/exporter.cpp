@@ -1,4 +1,4 @@
-#include "load/exporter.hpp"
+#include "export/exporter.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include "load/folder.hpp"
 #include "service/service_fixture.hpp"
 
-namespace comptroller::load {
+namespace comptroller::exporting {
 namespace {
 
 // Returns the JSON of metadata of 25 KiB.
@@ -29,7 +29,7 @@ TEST_CASE("an export checks for an interrupt after each few megabytes of large r
                  R"({"id":"i)" + std::to_string(number) + R"(","customer_id":"acme","metadata":)" +
                      metadata + '}');
   }
-  const Folder folder;
+  const load::Folder folder;
   int checks = 0;
   const ExportOptions options{"identities", folder / "identities", "ndjson", [&] { ++checks; }};
   CHECK(export_rows(fixture.service, fixture.provider, options, {}) == count);
@@ -37,4 +37,4 @@ TEST_CASE("an export checks for an interrupt after each few megabytes of large r
 }
 
 }  // namespace
-}  // namespace comptroller::load
+}  // namespace comptroller::exporting

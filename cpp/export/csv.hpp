@@ -8,7 +8,7 @@
 #include "files/csv.hpp"
 #include "store/columns.hpp"
 
-namespace comptroller::load {
+namespace comptroller::exporting {
 
 // Replaces the comma after the last cell with the end of the line.
 inline void end_csv_line(std::string& out) {
@@ -69,4 +69,4 @@ void append_csv_row(std::string& out, db::Query& query, db::Symbols& symbols, Au
   end_csv_line(out);
 }
 
-}  // namespace comptroller::load
+}  // namespace comptroller::exporting

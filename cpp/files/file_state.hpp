@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-namespace comptroller::db::sqlite {
+namespace comptroller::files {
 
 // Changes when a file is written or replaced.
 struct FileState {
@@ -45,4 +45,4 @@ struct FileState {
   }
 };
 
-}  // namespace comptroller::db::sqlite
+}  // namespace comptroller::files

@@ -8,7 +8,7 @@
 
 #include "model/error.hpp"
 
-namespace comptroller::db::sqlite {
+namespace comptroller::db {
 
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
@@ -38,4 +38,4 @@ class Interrupt {
   std::atomic<bool> is_closed_ = false;
 };
 
-}  // namespace comptroller::db::sqlite
+}  // namespace comptroller::db

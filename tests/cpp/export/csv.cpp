@@ -1,4 +1,4 @@
-#include "load/csv.hpp"
+#include "export/csv.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include "db/sqlite/database.hpp"
 #include "model/records.hpp"
 
-namespace comptroller::load {
+namespace comptroller::exporting {
 namespace {
 
 template <Record R>
@@ -170,4 +170,4 @@ TEST_CASE("a requested balance is shown, one line a row") {
 }
 
 }  // namespace
-}  // namespace comptroller::load
+}  // namespace comptroller::exporting
