@@ -231,7 +231,8 @@ TEST_CASE_FIXTURE(Keyed, "while a request runs, its key is in flight and other k
   });
   is_busy.wait();
   DeferredWrites writes;
-  const auto ticket = writes.submit(service, acme, {"controls.create", {}, closing("i1"), "k"});
+  const auto ticket =
+      writes.submit(service, acme, {&require_operation("controls.create"), {}, closing("i1"), "k"});
   CHECK(refused_create("k").code == "idempotency-in-flight");
   CHECK(refused(zenith, "controls.create", {}, "{", "k").code == "malformed-json");
   continue_change.count_down();

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include "db/sqlite/database.hpp"
+#include "model/records.hpp"
 
 namespace comptroller::store {
 namespace {
