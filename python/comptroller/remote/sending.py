@@ -212,17 +212,20 @@ def unanswered(place: str, error: httpx2.RequestError) -> Error:
 
 def _lasting_cause(error: BaseException) -> str:
     """Returns why no attempt can open a TLS connection, and what to do; empty if one may."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, ssl.SSLCertVerificationError):
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in causes:  # errors may be the context of each other
+        causes.append(cause)
+        cause = cause.__cause__ or cause.__context__
+    for each in causes:
+        if isinstance(each, ssl.SSLCertVerificationError):
             return (
-                f"its certificate is not trusted ({seen.verify_message}); if an authority of your"
+                f"its certificate is not trusted ({each.verify_message}); if an authority of your"
                 " organisation signed it, give the authority's certificate in PEM with the"
                 " environment variable SSL_CERT_FILE"
             )
-        if isinstance(seen, ssl.SSLError) and seen.reason in _NO_TLS:
+        if isinstance(each, ssl.SSLError) and each.reason in _NO_TLS:
             return "the port does not speak TLS; give a URL with http:// or the port of HTTPS"
-        seen = seen.__cause__ or seen.__context__
     return ""
 
 
