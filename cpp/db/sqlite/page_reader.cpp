@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -16,10 +18,14 @@ using sqlite_format::always_null;
 
 constexpr std::size_t max_lookups = 32;
 
+// A copy of 32 bytes, because both types have the same members in the same order.
 Value value_of(const sqlite_format::Value& value) {
-  static_assert(static_cast<int>(Value::Kind::real) ==
-                static_cast<int>(sqlite_format::Value::Type::real));
-  return {static_cast<Value::Kind>(value.type), value.integer, value.bytes};
+  using Read = sqlite_format::Value;
+  static_assert(offsetof(Value, kind) == offsetof(Read, type));
+  static_assert(offsetof(Value, integer) == offsetof(Read, integer));
+  static_assert(offsetof(Value, bytes) == offsetof(Read, bytes));
+  static_assert(static_cast<int>(Value::Kind::real) == static_cast<int>(Read::Type::real));
+  return std::bit_cast<Value>(value);
 }
 
 // Returns the positions of columns; nullopt if only SQL can evaluate them.

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "db/sqlite/backup.hpp"
-#include "db/sqlite/buffered_files.hpp"
 #include "db/sqlite/work_beside.hpp"
 #include "files/background.hpp"
 #include "files/unnamed_file.hpp"
@@ -59,8 +58,8 @@ bool PrivateCopy::open() {
   const std::unique_ptr<const std::string, decltype(unlink)> unlinked(&name, unlink);
   connection_ = open_private(name, nullptr);
   // These two read the file only when it is complete.
-  verifier_ = open_private(name, buffered_files());
-  source_ = open_private(name, buffered_files());
+  verifier_ = open_private(name, sqlite_format::buffered_files());
+  source_ = open_private(name, sqlite_format::buffered_files());
   return files::leads_to(name, descriptor_);
 }
 
@@ -142,7 +141,7 @@ int PrivateCopy::adopt(SqliteConnection& live, const OpenFile& file, LockFile& c
                        std::chrono::milliseconds max_wait) {
   connection_->query("COMMIT").run();
   WorkBeside verified([this] { verify(); }, [this] { sqlite3_interrupt(verifier_->handle()); });
-  SqliteConnection target(path_, SQLITE_OPEN_READWRITE, buffered_files());
+  SqliteConnection target(path_, SQLITE_OPEN_READWRITE, sqlite_format::buffered_files());
   target.set_interrupt(live.interrupt());
   target.keep_log();
   target.commit_durably();

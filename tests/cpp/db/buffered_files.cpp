@@ -1,5 +1,4 @@
 // A database that is read and written through buffered files is the same as with SQLite's own VFS.
-#include "db/sqlite/buffered_files.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
@@ -59,10 +58,10 @@ class FileLimit {
 };
 
 TEST_CASE("other connections see every commit, and a buffered connection sees theirs") {
-  REQUIRE(buffered_files() != nullptr);
+  REQUIRE(sqlite_format::buffered_files() != nullptr);
   const Folder folder;
   const std::string path = folder / "a.db";
-  const auto buffered = connect(path, buffered_files());
+  const auto buffered = connect(path, sqlite_format::buffered_files());
   const auto plain = connect(path, nullptr);
   buffered->execute("CREATE TABLE t (key INTEGER PRIMARY KEY, a)");
   std::mt19937 random(11);
@@ -93,7 +92,7 @@ TEST_CASE("other connections see every commit, and a buffered connection sees th
 TEST_CASE("a checkpoint that a reader limits writes what all readers see") {
   const Folder folder;
   const std::string path = folder / "a.db";
-  const auto buffered = connect(path, buffered_files());
+  const auto buffered = connect(path, sqlite_format::buffered_files());
   const auto reader = connect(path, nullptr);
   buffered->execute("CREATE TABLE t (key INTEGER PRIMARY KEY, a)");
   buffered->execute("INSERT INTO t VALUES (1, zeroblob(100000))");
@@ -118,7 +117,7 @@ TEST_CASE("no transaction commits if a part of it cannot be written") {
   int refused = 0;
   for (rlim_t bytes = 60'000; content(*plain) == before; bytes += 4'000) {
     CAPTURE(bytes);
-    const auto buffered = connect(path, buffered_files());
+    const auto buffered = connect(path, sqlite_format::buffered_files());
     limit.set(bytes);
     try {
       buffered->execute("INSERT INTO t VALUES (2, zeroblob(400000))");
@@ -148,7 +147,7 @@ TEST_CASE("a checkpoint fails if a part of it cannot be written, and can be repe
     plain->execute("CREATE TABLE t (key INTEGER PRIMARY KEY, a)");
     plain->execute("INSERT INTO t VALUES (1, zeroblob(50000))");
     plain->truncate_log();
-    const auto buffered = connect(path, buffered_files());
+    const auto buffered = connect(path, sqlite_format::buffered_files());
     buffered->execute("INSERT INTO t VALUES (2, zeroblob(400000))");
     limit.set(bytes);
     is_done = buffered->truncate_log() == 0;
@@ -172,7 +171,7 @@ TEST_CASE("a checkpoint of transactions after one that was rolled back reports f
   plain->execute("INSERT INTO t VALUES (1, zeroblob(20000))");
   plain->truncate_log();
   // Its frames stay in the file of the log, which the next transactions begin with equal bytes.
-  const auto buffered = connect(path, buffered_files());
+  const auto buffered = connect(path, sqlite_format::buffered_files());
   buffered->execute("INSERT INTO t VALUES (9, 1)");
   buffered->truncate_log();
   buffered->execute("BEGIN; INSERT INTO t VALUES (100, zeroblob(2000000)); ROLLBACK");
@@ -202,7 +201,7 @@ TEST_CASE("a checkpoint after a later transaction of another connection writes b
   for (const bool is_limited : {false, true}) {
     CAPTURE(is_limited);
     plain->truncate_log();
-    const auto buffered = connect(path, buffered_files());
+    const auto buffered = connect(path, sqlite_format::buffered_files());
     buffered->execute("INSERT INTO t (a) VALUES (zeroblob(400000))");
     if (is_limited) reader->begin_snapshot();
     const std::string seen = content(*reader);

@@ -165,12 +165,11 @@ TEST_CASE("a patient bulk write waits longer for the writer than other writes") 
   });
   has_begun.get_future().wait();
   const auto write = [&](bool is_patient) {
-    database->write_bulk(
-        [](Connection& connection) {
+    database->fill({.table = {}, .is_patient = is_patient})
+        ->write([](Connection& connection, Connection*) {
           insert(connection, 1);
           return true;
-        },
-        {.table = {}, .is_patient = is_patient});
+        });
   };
   CHECK_THROWS_WITH_AS(write(false), doctest::Contains("busy"), Error);
   std::jthread ending([&] {

@@ -1,5 +1,3 @@
-#include "db/sqlite/buffered_files.hpp"
-
 #include <sqlite3.h>
 
 #include <algorithm>
@@ -10,14 +8,14 @@
 #include <new>
 #include <utility>
 
-namespace comptroller::db::sqlite {
+#include "sqlite_format/sqlite_format.hpp"
+#include "sqlite_format/src/wal_index.hpp"
+
+namespace sqlite_format {
 
 namespace {
 
 using Offset = sqlite3_int64;
-
-constexpr std::size_t log_header_size = 32;
-constexpr int frame_header_size = 24;
 
 // SQLite's VFS for Unix transfers less than 128 KiB at once.
 constexpr int capacity = 120 << 10;
@@ -34,7 +32,7 @@ struct Buffer {
 
 // What this connection knows of a log (https://sqlite.org/walformat.html).
 struct LogContent {
-  std::array<char, log_header_size> header;
+  std::array<char, wal_header_size> header;
   // The end of the log if this connection began it with this transaction, or with one that it
   // committed; else 0.
   Offset end;
@@ -284,4 +282,4 @@ const char* buffered_files() {
   return result == SQLITE_OK ? name : nullptr;  // nullptr names the system's VFS
 }
 
-}  // namespace comptroller::db::sqlite
+}  // namespace sqlite_format
