@@ -9,7 +9,7 @@
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/python_input.hpp"
-#include "load/csv.hpp"
+#include "export/csv.hpp"
 #include "load/documents.hpp"
 #include "load/validator.hpp"
 #include "model/error.hpp"
