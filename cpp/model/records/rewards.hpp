@@ -67,6 +67,7 @@ struct Claim {
   FIELD(std::optional<Note>, error_message, "why it failed");
   FIELD(std::optional<Term>, blockchain, "the chain it runs on");
   FIELD(std::optional<Term>, asset_type, "the asset claimed");
+  FIELD(std::optional<Note>, remark, "a remark of the operator");
   FIELD(std::optional<Timestamp>, submitted_at, "when it was sent to the chain");
   FIELD(std::optional<Timestamp>, confirmed_at, "when the chain confirmed it");
   FIELD(Timestamp, created_at, "creation time");
