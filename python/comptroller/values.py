@@ -39,7 +39,8 @@ Order: TypeAlias = Literal["DESC", "ASC"]
 Ledger: TypeAlias = Literal["ETHEREUM", "SOLANA", "INK", "XLAYER", "ARBITRUM_ONE"]
 
 #: DAILY: rewards are claimed once a day.
-ScheduleType: TypeAlias = Literal["DAILY"]
+#: MONTHLY: rewards are claimed once a month.
+ScheduleType: TypeAlias = Literal["DAILY", "MONTHLY"]
 
 #: PENDING: not yet sent to the chain.
 #: SUBMITTED: sent to the chain, not yet confirmed.

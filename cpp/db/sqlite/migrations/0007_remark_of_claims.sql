@@ -1,1 +1,2 @@
 ALTER TABLE claims ADD COLUMN remark TEXT;
+ALTER TABLE claims ADD COLUMN country INTEGER;
