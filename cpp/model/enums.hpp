@@ -74,9 +74,7 @@ COMPTROLLER_CLOSED_SET(Ledger, COMPTROLLER_LEDGER);
   ROW(failed, "the claim failed; final")
 COMPTROLLER_CLOSED_SET(ClaimStatus, COMPTROLLER_CLAIM_STATUS);
 
-#define COMPTROLLER_SCHEDULE_TYPE(ROW)         \
-  ROW(daily, "rewards are claimed once a day") \
-  ROW(monthly, "rewards are claimed once a month")
+#define COMPTROLLER_SCHEDULE_TYPE(ROW) ROW(daily, "rewards are claimed once a day")
 COMPTROLLER_CLOSED_SET(ScheduleType, COMPTROLLER_SCHEDULE_TYPE);
 
 #define COMPTROLLER_ORDER(ROW) \

@@ -123,8 +123,6 @@ namespace comptroller {
       "forbid access.",                                                                       \
       "Remove the cause, which the detail names; until then another attempt gives the same "  \
       "error. Restore a damaged store from a backup.")                                        \
-  ROW(period_closed, 409, "The period is closed", "The record is in a closed period.",        \
-      "Ask the operator to open it.")                                                         \
   ROW(outcome_unknown, 504, "Whether the write was executed is not known",                    \
       "A client sent a write and got no response. The write may have been executed.",         \
       "Repeat it with the same Idempotency-Key, or read the record first. Only the Python "   \

@@ -210,7 +210,6 @@ struct ListClaims : ListedOwner, UpdatedAtBounds, Paging {
         Unindexed);
   FIELD(std::optional<Label>, asset_type, "only claims of this asset",
         Compares<"asset_type", Term>);
-  FIELD(std::optional<Word>, claim_type, "only claims of this type", Compares<"claim_type", Word>);
   FIELD(std::optional<Label>, claim_schedule_id, "only claims that this schedule started",
         Compares<"claim_schedule_id", Term>);
   FIELDS_OF(ListedOwner, UpdatedAtBounds, Paging);

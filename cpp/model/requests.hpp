@@ -150,10 +150,4 @@ struct FailClaim : ById {
   FIELD(Note, error_message, "why it failed, at most 1024 characters");
 };
 
-struct RescheduleClaim : ById {
-  RECORD(RescheduleClaim);
-  FIELDS_OF(ById);
-  FIELD(Label, claim_schedule_id, "the schedule that started it");
-};
-
 }  // namespace comptroller

@@ -50,12 +50,6 @@ Claim fail_claim(Claim claim, const FailClaim& request, Timestamp now) {
   return claim;
 }
 
-Claim reschedule_claim(Claim claim, const RescheduleClaim& request, Timestamp now) {
-  claim.claim_schedule_id = Term{request.claim_schedule_id};
-  claim.updated_at = changed_at(now, claim.updated_at);
-  return claim;
-}
-
 std::optional<Timestamp> claim_all_confirmed_at(const Claim& claim) {
   if (claim.onchain_status != ClaimStatus::confirmed || claim.claim_type.value != "CLAIM_ALL") {
     return std::nullopt;

@@ -18,7 +18,6 @@ bool is_loadable_transition(ClaimStatus from, ClaimStatus to);
 Claim submit_claim(Claim claim, const SubmitClaim& request, Timestamp now);
 Claim confirm_claim(Claim claim, const ConfirmClaim& request, Timestamp now);
 Claim fail_claim(Claim claim, const FailClaim& request, Timestamp now);
-Claim reschedule_claim(Claim claim, const RescheduleClaim& request, Timestamp now);
 
 // Returns confirmed_at of a CONFIRMED CLAIM_ALL claim, nullopt for other claims. The
 // last_claim_all_at of the group is never earlier.

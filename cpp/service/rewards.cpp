@@ -179,9 +179,6 @@ std::vector<Operation> reward_operations() {
            .summary = "Changes a claim from PENDING or SUBMITTED to FAILED.",
            .route = "POST /{id}/fail",
            .errors = {{illegal_transition, "the claim is already CONFIRMED or FAILED"}}}),
-      operator_row<id_and_body>(
-          claims, &change<Claim, RescheduleClaim, &rules::reschedule_claim>,
-          {"reschedule", "Sets the schedule of a claim.", "POST /{id}/reschedule"}),
       read_row(balances, &list<ListBalances>,
                {"list", "Lists recorded balances in order of time."}),
       operator_row<body>(

@@ -253,7 +253,7 @@ class PayoutGroup(Record, frozen=True, kw_only=True):
     last_claim_all_at: Time | None = None
     """When the latest CLAIM_ALL claim was confirmed."""
     schedule_type: ScheduleType | None = None
-    """How often it is claimed (DAILY or MONTHLY)."""
+    """How often it is claimed (DAILY)."""
     customer_id: str | None = None
     """The customer it belongs to; shown to the operator only."""
 
@@ -308,10 +308,6 @@ class Claim(Record, frozen=True, kw_only=True):
     """The chain it runs on."""
     asset_type: str | None = None
     """The asset claimed."""
-    country: str | None = None
-    """The country of the claim."""
-    remark: str | None = None
-    """A remark of the operator."""
     submitted_at: Time | None = None
     """When it was sent to the chain."""
     confirmed_at: Time | None = None

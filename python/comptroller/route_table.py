@@ -48,7 +48,6 @@ ROUTES: tuple[tuple[str, str, str, str | None], ...] = (
     ("POST", "/operator/rewards/claims/{id}/submit", "claims.submit", None),
     ("POST", "/operator/rewards/claims/{id}/confirm", "claims.confirm", None),
     ("POST", "/operator/rewards/claims/{id}/fail", "claims.fail", None),
-    ("POST", "/operator/rewards/claims/{id}/reschedule", "claims.reschedule", None),
     ("GET", "/operator/rewards/balances", "balances.list", None),
     ("POST", "/operator/rewards/balances", "balances.record", None),
 )

@@ -39,8 +39,7 @@ Order: TypeAlias = Literal["DESC", "ASC"]
 Ledger: TypeAlias = Literal["ETHEREUM", "SOLANA", "INK", "XLAYER", "ARBITRUM_ONE"]
 
 #: DAILY: rewards are claimed once a day.
-#: MONTHLY: rewards are claimed once a month.
-ScheduleType: TypeAlias = Literal["DAILY", "MONTHLY"]
+ScheduleType: TypeAlias = Literal["DAILY"]
 
 #: PENDING: not yet sent to the chain.
 #: SUBMITTED: sent to the chain, not yet confirmed.

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "model/addresses.hpp"
-#include "model/country.hpp"
 #include "model/scalar.hpp"
 
 namespace comptroller {
@@ -68,8 +67,6 @@ struct Claim {
   FIELD(std::optional<Note>, error_message, "why it failed");
   FIELD(std::optional<Term>, blockchain, "the chain it runs on");
   FIELD(std::optional<Term>, asset_type, "the asset claimed");
-  FIELD(std::optional<Country>, country, "the country of the claim");
-  FIELD(std::optional<Note>, remark, "a remark of the operator");
   FIELD(std::optional<Timestamp>, submitted_at, "when it was sent to the chain");
   FIELD(std::optional<Timestamp>, confirmed_at, "when the chain confirmed it");
   FIELD(Timestamp, created_at, "creation time");

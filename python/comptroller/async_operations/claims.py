@@ -52,7 +52,6 @@ class AsyncClaims(AsyncResource):
         tx_hash: str | None = None,
         address: str | None = None,
         asset_type: str | None = None,
-        claim_type: str | None = None,
         claim_schedule_id: str | None = None,
         customer_id: Id | None = None,
         updated_at_lt: Timestamp | None = None,
@@ -80,7 +79,6 @@ class AsyncClaims(AsyncResource):
             address: only claims from this reward address; case matters unless it is an EVM
                 address.
             asset_type: only claims of this asset.
-            claim_type: only claims of this type.
             claim_schedule_id: only claims that this schedule started.
             customer_id: only records of this customer; a client may only name its own customer.
             updated_at_lt: only records last changed before this time.
@@ -225,31 +223,6 @@ class AsyncClaims(AsyncResource):
                 "claims.fail",
                 query={"id": id},
                 body={"error_message": error_message},
-                idempotency_key=idempotency_key,
-            ),
-            Claim,
-        )
-
-    async def reschedule(
-        self, id: Id, *, claim_schedule_id: str, idempotency_key: Id | None = None
-    ) -> Claim:
-        """Sets the schedule of a claim. Operator only.
-
-        Args:
-            id: identifies the record.
-            claim_schedule_id: the schedule that started it.
-            idempotency_key: repeating the call with the same key returns the first answer.
-
-        Raises:
-            InvalidRequest: an argument is not valid.
-            Forbidden: the caller is not the operator (``insufficient-scope``).
-            NotFound: no record has this id, or it belongs to another customer.
-        """
-        return await self._send(
-            request(
-                "claims.reschedule",
-                query={"id": id},
-                body={"claim_schedule_id": claim_schedule_id},
                 idempotency_key=idempotency_key,
             ),
             Claim,

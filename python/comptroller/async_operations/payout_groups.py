@@ -135,7 +135,7 @@ class AsyncPayoutGroups(AsyncResource):
             jurisdiction: where its rewards are taxed or regulated.
             name: name for people, at most 256 characters.
             claimer_address: address that claims for the group, valid on the ledger.
-            schedule_type: how often it is claimed (DAILY or MONTHLY).
+            schedule_type: how often it is claimed (DAILY).
             customer_id: the customer it belongs to; default: the client's own, `default` for
                 the operator.
             idempotency_key: repeating the call with the same key returns the first answer.

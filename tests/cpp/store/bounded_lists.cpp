@@ -76,7 +76,6 @@ std::map<std::string, Values> unindexed_filters(const std::string& list) {
           {"address", {Store::address_text(100)}},
           {"asset_type", {"A0"}},
           {"claim_schedule_id", {"nightly"}},
-          {"claim_type", {"CLAIM_ALL"}},
           {"updated_at.lt", {middle}},
           {"updated_at.lte", {middle}},
           {"updated_at.eq", {middle}},

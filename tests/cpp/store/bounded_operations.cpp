@@ -74,7 +74,6 @@ std::vector<Case> operations_on_one_record() {
            member("payout_group_id", id_of(4, 100)) + ',' + at + '}'},
       {"claims.submit", {{"id", claim}}, R"({"tx_hash":"0xab"})"},
       {"claims.confirm", {{"id", claim}}, "{}"},
-      {"claims.reschedule", {{"id", claim}}, R"({"claim_schedule_id":"nightly"})"},
       {"claims.fail", {{"id", id_of(6, 104)}}, R"({"error_message":"no"})"},
   };
 }

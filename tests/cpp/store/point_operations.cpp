@@ -65,7 +65,6 @@ TEST_CASE_FIXTURE(Called, "no operation on one record scans a table") {
   run("claims.submit", R"({"tx_hash":"h"})", {{"id", "a"}});
   run("claims.confirm", "{}", {{"id", "a"}});
   run("claims.fail", R"({"error_message":"e"})", {{"id", "b"}});
-  run("claims.reschedule", R"({"claim_schedule_id":"nightly"})", {{"id", "a"}});
   run("claims.get", "", {{"id", "a"}});
   run("payout_groups.update", R"({"jurisdiction":"FR"})", {{"id", group}});
   run("payout_groups.observe", R"({"last_claim_all_at":"2026-01-01T00:00:00Z"})", {{"id", group}});

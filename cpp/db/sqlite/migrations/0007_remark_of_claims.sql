@@ -1,2 +1,0 @@
-ALTER TABLE claims ADD COLUMN remark TEXT;
-ALTER TABLE claims ADD COLUMN country INTEGER;
