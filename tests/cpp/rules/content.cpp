@@ -4,7 +4,6 @@
 
 #include "model/records.hpp"
 
-
 namespace comptroller::rules {
 namespace {
 
