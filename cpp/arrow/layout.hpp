@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "arrow/columns.hpp"
-#include "arrow/stream.hpp"
+#include "arrow/table.hpp"
 #include "store/listing.hpp"
 
 namespace comptroller {

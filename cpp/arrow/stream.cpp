@@ -13,7 +13,7 @@ namespace comptroller::arrow {
 namespace {
 
 // Small enough that a batch is still in the processor's cache when the engine copies it.
-constexpr std::int64_t keys_a_compact_chunk = 16'384;
+constexpr std::int64_t keys_per_compact_chunk = 16'384;
 // At each end of a table.
 constexpr std::int64_t keys_with_first_codes = 2'048;
 constexpr std::int64_t max_rows_in_memory = 64;  // of these keys
@@ -100,7 +100,7 @@ void Table::export_schema(ArrowSchema* out) const {
 
 Table Table::compact(const std::vector<std::string>& names) const {
   Limits compact_limits = limits;
-  compact_limits.keys_per_chunk = std::min(limits.keys_per_chunk, keys_a_compact_chunk);
+  compact_limits.keys_per_chunk = std::min(limits.keys_per_chunk, keys_per_compact_chunk);
   const Table compact{layout, source, compact_limits, Representation::compact,
                       layout->make_codes(names)};
   if (!compact.codes.empty()) add_first_codes(compact);

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "arrow/layout.hpp"
-#include "arrow/stream.hpp"
+#include "arrow/table.hpp"
 
 namespace comptroller::arrow {
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import comptroller
 import pytest
 from examples import GROUP, KINDS, exported, loaded, short_line
+from places import ROOT
 
-ROOT = Path(__file__).parents[2]
 CONFIGURATION = ROOT / "docs/how-to/litestream.yml"
 ROWS = 20_000  # of each load; more than 1 MiB, so the first one builds b-trees
 LOADS = 3

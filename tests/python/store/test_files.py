@@ -14,6 +14,7 @@ import comptroller
 import pytest
 from comptroller import InvalidRequest, Service, Unusable
 from examples import KINDS, LINES, line, loaded, short_line
+from places import ROOT
 
 
 def files(folder: Path) -> set[str]:
@@ -242,7 +243,7 @@ def test_a_link_to_a_missing_store_leads_to_its_lock(tmp_path: Path) -> None:
 
 def test_a_store_of_every_version_so_far_is_migrated(tmp_path: Path, operator: Service) -> None:
     """From the SQL files alone, as the first release of each version would have created it."""
-    migrations = sorted((Path(__file__).parents[2] / "cpp/db/sqlite/migrations").glob("*.sql"))
+    migrations = sorted((ROOT / "cpp/db/sqlite/migrations").glob("*.sql"))
     with closing(sqlite3.connect(tmp_path / "now.db")) as connection:
         comptroller.open(tmp_path / "now.db").close()
         (application,) = connection.execute("PRAGMA application_id").fetchone()

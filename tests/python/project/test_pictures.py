@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from places import ROOT
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = ROOT / "docs"
 if not DOCS.exists():
     pytest.skip("the source distribution carries no docs", allow_module_level=True)
 for needed in ("nbclient", "ipykernel", "pygments", "duckdb", "altair", "vl_convert", "httptools"):

@@ -16,6 +16,7 @@ from pathlib import Path
 import comptroller
 import pytest
 from command_line import claim, lines
+from places import ROOT
 
 pytest.importorskip("fastapi")
 pytest.importorskip("httpx2")
@@ -24,7 +25,7 @@ pytest.importorskip("joserfc")
 import httpx2
 from comptroller.http.oauth import clients
 
-DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "mount.md"
+DOCS = ROOT / "docs" / "how-to" / "mount.md"
 COMMANDS = {
     "uvicorn": ["--host", "127.0.0.1", "--port", "{port}"],
     "hypercorn": ["--bind", "127.0.0.1:{port}"],

@@ -16,6 +16,7 @@ import comptroller
 import pytest
 from comptroller import _core, async_operations, decoding, errors, operations, records, values
 from comptroller.http import openapi
+from places import ROOT
 
 DESCRIPTION = json.loads(_core.describe())
 RECORDS = DESCRIPTION["records"]
@@ -26,7 +27,6 @@ RESOURCES = {
     for each in DESCRIPTION["resources"]
 }
 ENUMS = DESCRIPTION["enums"]
-ROOT = Path(__file__).parents[2]
 
 
 def test_generated_files_are_up_to_date(tmp_path):

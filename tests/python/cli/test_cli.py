@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from command_line import GOOD, MIXED, Run, claim, lines
 from comptroller import values
+from places import ROOT
 
 pytest.importorskip("click")
 pytest.importorskip("rich")
@@ -311,7 +312,7 @@ def test_a_backup_is_a_separate_store(run: Run, tmp_path: Path) -> None:
 
 def test_migrate_prints_the_versions(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
-    migrations = Path(__file__).parents[2] / "cpp" / "db" / "sqlite" / "migrations"
+    migrations = ROOT / "cpp" / "db" / "sqlite" / "migrations"
     newest = len(list(migrations.glob("*.sql")))
     assert run("migrate", "--db", "empty.db", "--json").json == {
         "from": 0,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
+from places import ROOT
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+BENCHMARKS = ROOT / "benchmarks"
 if not BENCHMARKS.exists():
     pytest.skip("the source distribution carries no benchmarks", allow_module_level=True)
 pytest.importorskip("altair")

@@ -15,8 +15,9 @@ import comptroller
 import pytest
 from comptroller import Service
 from examples import accounted, ndjson, short_line
+from places import SUPPORT
 
-WRITING = Path(__file__).with_name("killed_writers.py")
+WRITING = SUPPORT / "killed_writers.py"
 
 Killed = Callable[..., list[str]]
 

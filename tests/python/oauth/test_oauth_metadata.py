@@ -11,10 +11,11 @@ from asgi_client import Asked
 from comptroller.http import app
 from comptroller.http.oauth.authority import JWKS_PATH, METADATA_PATH, local_authority
 from comptroller.routes import TOKEN_PATH
+from places import ROOT
 from starlette.routing import Mount, Router
 from token_server import ISSUER, Served
 
-DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "mount.md"
+DOCS = ROOT / "docs" / "how-to" / "mount.md"
 
 
 def test_the_metadata_has_the_other_urls(served: Served) -> None:

@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from places import ROOT
 
-ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv" / "wheel" / "bin" / "python"
 
 pytestmark = [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from places import ROOT
 
 
 def rows(page: str) -> set[str]:

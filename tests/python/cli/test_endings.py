@@ -19,6 +19,7 @@ from pathlib import Path
 
 import comptroller
 import pytest
+from places import SUPPORT
 
 pytest.importorskip("httptools")
 
@@ -40,7 +41,7 @@ class Busy:
     def __init__(self, store: Path, role: str) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "busy_server", str(store), role],
-            cwd=Path(__file__).parent,
+            cwd=SUPPORT,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )

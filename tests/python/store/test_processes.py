@@ -19,6 +19,7 @@ import pytest
 from comptroller import Conflict, Service, Unsupported
 from examples import loaded, short_line
 from held_writer import while_writing
+from places import SUPPORT
 
 PROCESSES = 4
 WRITES = 300
@@ -131,7 +132,7 @@ for child in range(30):
 def run_together(program: str, arguments: list[list[str]], start: str = "go") -> list[str]:
     """Returns the outputs of processes that run this program and start at the same time."""
     environment = dict(os.environ)
-    places = [str(Path(__file__).parent), environment.get("PYTHONPATH", "")]
+    places = [str(SUPPORT), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(places)
     processes = [
         subprocess.Popen(
@@ -350,7 +351,7 @@ while_writing(svc, hold)
 def test_a_killed_process_leaves_no_lock_to_its_forked_child(store_path: Path) -> None:
     comptroller.open(store_path).close()
     command = [sys.executable, "-W", "ignore", "-c", HOLDER, str(store_path)]
-    here = Path(__file__).parent
+    here = SUPPORT
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=here
     ) as holder:

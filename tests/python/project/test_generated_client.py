@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from places import ROOT, SUPPORT
 from serving import Serving, serving
 
-ROOT = Path(__file__).parents[2]
 # Its dependencies are older than ours, so it has a separate environment.
 PYTHON = Path(os.environ.get("COMPTROLLER_GENERATOR", ROOT / ".venv/generator")) / "bin/python"
-DRIVE = Path(__file__).with_name("drive_generated_client.py")
+DRIVE = SUPPORT / "drive_generated_client.py"
 # The generator does not support NDJSON; its clients send and return bytes.
 CONFIG = """\
 post_hooks: []

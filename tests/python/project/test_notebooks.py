@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from places import ROOT
 from spark_session import MARKS
 
 for needed in ("nbclient", "ipykernel", "duckdb", "sqlglot", "altair", "vl_convert", "httpx2"):
@@ -13,7 +14,7 @@ for needed in ("nbclient", "ipykernel", "duckdb", "sqlglot", "altair", "vl_conve
 import nbformat  # noqa: E402
 from nbclient import NotebookClient  # noqa: E402
 
-FOLDER = Path(__file__).parents[2] / "notebooks"
+FOLDER = ROOT / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 if not NOTEBOOKS:
     pytest.skip("the source distribution carries no notebooks", allow_module_level=True)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from comptroller import routes
 from comptroller.description import described
+from places import ROOT
 
-SPECIFICATION = Path(__file__).parents[2] / "docs" / "specification.md"
+SPECIFICATION = ROOT / "docs" / "specification.md"
 TEXT = SPECIFICATION.read_text(encoding="utf-8")
 WORDS = frozenset(re.findall(r"[A-Za-z_]+", TEXT))
 RECORDS = described()["records"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import comptroller
 import pytest
+from places import ROOT
 
 pytest.importorskip("sqlglot")
 pytest.importorskip("duckdb")
@@ -22,7 +23,6 @@ from comptroller.analysis.tables import Store
 from report_stores import NAMES
 from sqlglot import exp
 
-ROOT = Path(__file__).parents[2]
 FILES = sorted(path.relative_to(SQL).with_suffix("").as_posix() for path in SQL.rglob("*.sql"))
 #: What DuckDB, Spark and PostgreSQL answer alike as sqlglot translates it. Others, such as
 #: percentile_disc, GROUP BY ALL, ANTI JOIN, EXCLUDE, arg_max, epoch_us and ASOF, are translated

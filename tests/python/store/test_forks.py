@@ -12,8 +12,9 @@ from typing import Any
 
 import comptroller
 import pytest
+from places import SUPPORT
 
-HERE = Path(__file__).parent
+HERE = SUPPORT
 
 # Opens the store in the parent, and tries to open it in a child or in a child of a child. Nobody
 # closes the inherited service.

@@ -18,9 +18,10 @@ import comptroller
 import pytest
 from certificates import certificate
 from command_line import GROUP, claim
+from places import ROOT
 from serving import Serving, httpx2, serving
 
-FILES = Path(__file__).parents[2] / "docs" / "how-to" / "deployment"
+FILES = ROOT / "docs" / "how-to" / "deployment"
 ISSUER = "https://books.example"
 NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from places import ROOT
 
 for needed in ("joserfc", "httptools", "click"):
     pytest.importorskip(needed)
@@ -17,7 +18,7 @@ for needed in ("joserfc", "httptools", "click"):
 from external_issuer import Guest, a_key  # noqa: E402
 from serving import serving  # noqa: E402
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "external-issuers.md"
+PAGE = ROOT / "docs" / "how-to" / "external-issuers.md"
 if not PAGE.exists():
     pytest.skip("the source distribution carries no docs", allow_module_level=True)
 

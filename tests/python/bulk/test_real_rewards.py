@@ -13,8 +13,9 @@ import comptroller
 import pytest
 from comptroller import Service
 from examples import accounted
+from places import ROOT
 
-REWARDS = Path(__file__).parents[2] / "notebooks" / "data" / "rocket-pool"
+REWARDS = ROOT / "notebooks" / "data" / "rocket-pool"
 KINDS = ("payout-groups", "reward-addresses", "claims")
 TOTALS = json.loads((REWARDS / "totals.json").read_text())
 SUMS = {

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import comptroller
 import pytest
 from lines import at, claim, control, identity, load, refused
+from places import ROOT
 
-VECTORS = Path(__file__).parent.parent / "vectors"
+VECTORS = ROOT / "tests" / "vectors"
 MOVES = {"submit": {"tx_hash": "0xabc"}, "confirm": {}, "fail": {"error_message": "reverted"}}
 
 # The member of a case with the controls that its identity has.

@@ -16,6 +16,7 @@ from typing import Any
 
 import comptroller
 import pytest
+from places import ROOT
 
 for needed in ("sybil", "click", "duckdb", "sqlglot", "polars", "httpx2", "httptools", "fastapi"):
     pytest.importorskip(needed)
@@ -26,7 +27,6 @@ from spark_session import MARKS  # noqa: E402
 from sybil import Document, Example  # noqa: E402
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser  # noqa: E402
 
-ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 WITH_SPARK = ROOT / "docs" / "how-to" / "spark.md"

@@ -10,6 +10,7 @@ from typing import Any
 
 import comptroller
 from examples import loaded, short_line
+from places import SUPPORT
 
 # A limit on the size of files simulates a full disk: writes beyond it fail.
 PROGRAM = """
@@ -77,9 +78,7 @@ KINDS_OF_WRITES = ("identity", "flag", "control", "claim", "move", "keyed", "loa
 
 def run(store: Path, *arguments: str) -> dict[str, Any]:
     command = [sys.executable, "-c", PROGRAM, str(store), *arguments]
-    done = subprocess.run(
-        command, capture_output=True, text=True, cwd=Path(__file__).parent, timeout=60
-    )
+    done = subprocess.run(command, capture_output=True, text=True, cwd=SUPPORT, timeout=60)
     assert done.returncode == 0, done.stderr
     outcomes: dict[str, Any] = json.loads(done.stdout)
     return outcomes
