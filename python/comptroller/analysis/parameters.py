@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple, TypeAlias, get_args
+from operator import index
+from typing import Any, NamedTuple, SupportsFloat, SupportsIndex, TypeAlias, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from comptroller import arguments
@@ -141,7 +142,7 @@ def _month(name: str, given: object) -> datetime:
 
 
 def _number(name: str, given: object) -> float:
-    if isinstance(given, bool) or not isinstance(given, int | float | Decimal):
+    if isinstance(given, bool) or not isinstance(given, SupportsFloat):
         raise invalid(name, "must be a number")
     try:
         number = float(given)
@@ -165,9 +166,12 @@ def _share(name: str, given: object) -> Decimal:
 
 
 def _count(name: str, given: object) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given < 2**31:
+    if isinstance(given, bool) or not isinstance(given, SupportsIndex):
         raise invalid(name, "must be a whole number, 1 or more")
-    return given
+    number = index(given)
+    if not 1 <= number < 2**31:
+        raise invalid(name, "must be a whole number, 1 or more")
+    return number
 
 
 def _texts(name: str, given: object) -> list[str]:

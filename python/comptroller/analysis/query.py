@@ -16,7 +16,7 @@ from comptroller.analysis import plain
 from comptroller.analysis.formatting import csv_lines
 from comptroller.analysis.registry import ALL_ROWS, TABLES
 from comptroller.analysis.table import Table, copy_table
-from comptroller.bulk.frames import frame_of
+from comptroller.bulk.frames import frame_of, texts_for_objects
 from comptroller.bulk.mapping import ColumnMapping
 from comptroller.bulk.streams import Worker, awaited, interruptible
 from comptroller.errors import InvalidRequest, Unavailable, invalid, unavailable
@@ -217,7 +217,8 @@ def _frames(
         if name.lower() in (each.lower() for each in frames):
             raise invalid(name, "another table has this name; choose another")
         try:
-            frames[name] = frame_of(source, options)
+            frame, lines_before = frame_of(source, options)
+            frames[name] = texts_for_objects(frame), lines_before
         except InvalidRequest as error:
             raise invalid(name, error.errors[0][1] if error.errors else error.detail) from error
         if not frames[name][0].width:

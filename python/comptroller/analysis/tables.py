@@ -10,6 +10,7 @@ from typing import Any
 
 import polars
 
+from comptroller import arguments
 from comptroller.analysis.assemble import assemble
 from comptroller.analysis.engines import Engine
 from comptroller.analysis.registry import ALL_ROWS, TABLES
@@ -62,7 +63,7 @@ class Exports:
             return
         found = {
             each.stem.replace("-", "_"): str(each)
-            for each in sorted(Path(tables).absolute().glob("*"))
+            for each in sorted(Path(arguments.path("tables", tables)).absolute().glob("*"))
             if each.is_dir() or each.suffix == ".parquet"
         }
         self._paths = {name: path for name, path in found.items() if name in TABLES}

@@ -64,10 +64,11 @@ def whole_file(
         Unavailable: the disk is full.
     """
     refuse_open_store("path", path)
-    given = Path(path)
-    if given.exists() and not given.is_file():
+    with _refusing(path):
+        whole = Path(path).resolve()
+        is_other = whole.exists() and not whole.is_file()
+    if is_other:
         raise unusable(f"{path} cannot be written: it is not a file")
-    whole = given.resolve()
     part = _part_of(whole)
     try:
         with _refusing(path):
@@ -95,8 +96,10 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises:
         Unusable: the folder cannot be written, or exists and is not empty.
     """
-    whole = Path(path).resolve()
-    if whole.exists() and not (whole.is_dir() and not any(whole.iterdir())):
+    with _refusing(path):
+        whole = Path(path).resolve()
+        is_other = whole.exists() and not (whole.is_dir() and not any(whole.iterdir()))
+    if is_other:
         raise _already_exists(path)
     part = _part_of(whole)
     try:
@@ -138,7 +141,8 @@ def refuse_open_store(name: str, path: str | os.PathLike[str]) -> None:
 def refuse_store(name: str, path: str | os.PathLike[str]) -> None:
     """Raises InvalidRequest for argument `name` if `path` is a store or a file beside one."""
     refuse_beside_store(name, path)
-    _refuse_file_of(Path(path).resolve(), name, path)
+    with _refusing(path):
+        _refuse_file_of(Path(path).resolve(), name, path)
 
 
 def refuse_beside_store(name: str, path: str | os.PathLike[str]) -> None:
@@ -147,7 +151,8 @@ def refuse_beside_store(name: str, path: str | os.PathLike[str]) -> None:
     The next program that opens the store could remove such a file, or read it as its own.
     """
     refuse_open_store(name, path)
-    whole = Path(path).resolve()
+    with _refusing(path):
+        whole = Path(path).resolve()
     for end in _STORE_SUFFIXES:
         if whole.name.endswith(end) and whole.name != end:
             _refuse_file_of(whole.with_name(whole.name.removesuffix(end)), name, path)
@@ -199,6 +204,8 @@ def _refusing(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except OSError as error:
         raise of_system(error, f"{path} cannot be written: {error.strerror or error}") from error
+    except RuntimeError as error:  # of Path.resolve
+        raise unusable(f"{path} cannot be written: a loop of symbolic links") from error
 
 
 def _make_durable(path: Path) -> None:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 def frame_of(source: LoadSource, options: ColumnMapping) -> tuple[polars.DataFrame, int]:
     """Returns the rows of anything that `load` reads, and the lines before the first of them.
 
-    The columns of CSV are text. Raises InvalidRequest for a source that cannot be read.
+    The columns of CSV are text; those of a sheet with cells of several types are objects. Raises
+    InvalidRequest for a source that cannot be read.
 
     Args:
         source: the rows.
@@ -90,11 +91,17 @@ def _of_file(file: BinaryIO, name: str, options: ColumnMapping) -> tuple[polars.
         with tables.refusing(library, found.name):
             frames = list(table.frames(_refuse))
             whole = library.concat(frames) if frames else library.DataFrame()
-        typed = [
-            column_of(library, each.name, each.to_list()) if each.dtype == library.Object else each
-            for each in whole
-        ]
-    return library.DataFrame(typed), table.lines()[1] - 1
+        return whole, table.lines()[1] - 1
+
+
+def texts_for_objects(frame: polars.DataFrame) -> polars.DataFrame:
+    """Returns a frame in which columns of several types, and of none, are text."""
+    library = require("polars", "a table of yours", "analysis")
+    return frame.with_columns(
+        column_of(library, each.name, each.to_list()).cast(library.String)
+        for each in frame
+        if each.dtype in (library.Object, library.Null)
+    )
 
 
 def _of_rows(rows: Iterable[object]) -> polars.DataFrame:

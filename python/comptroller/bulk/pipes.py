@@ -103,6 +103,7 @@ def naming(name: str) -> Iterator[None]:
     except (
         *(OSError, EOFError, UnicodeError, zlib.error, lzma.LZMAError, zipfile.BadZipFile),
         *(RuntimeError, NotImplementedError),  # of an archive: encrypted, unknown
+        ValueError,  # the file is closed
     ) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise invalid("source", f"{name} cannot be read: {why}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -67,10 +68,14 @@ options = st.fixed_dictionaries(
 )
 
 
-def shown(result: LoadResult, lines_before: int) -> object:
-    rejections = [
-        (each.line - lines_before, each.member, each.message) for each in result.rejections
-    ]
+def lines_of(rows: list[dict[str, str]]) -> list[int]:
+    """Returns the line of each row in a CSV file, by its number from 1; a cell may have lines."""
+    more = [sum(value.count("\n") for value in row.values()) for row in rows]
+    return [0, *(2 + n + sum(more[:n]) for n in range(len(rows)))]
+
+
+def shown(result: LoadResult, lines: Sequence[int]) -> object:
+    rejections = [(lines.index(each.line), each.member, each.message) for each in result.rejections]
     counts = (result.read, result.inserted, result.rejected, result.blank)
     return counts, rejections, result.unknown_members
 
@@ -102,7 +107,7 @@ def test_a_table_loads_as_its_rows(rows: list[dict[str, str]], options: Any) -> 
         plain = [{name: row[name] or None for name in rows[0]} for row in rows]
         options.setdefault("rename", {"id": "id"})  # converts rows as those of a table
         expected = accounted(other.load("claims", plain, keep_going=True, **options))
-        assert shown(loaded, 1) == shown(expected, 0)
+        assert shown(loaded, lines_of(rows)) == shown(expected, range(len(rows) + 1))
         assert exported(table, folder) == exported(other, folder)
 
 

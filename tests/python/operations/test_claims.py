@@ -287,7 +287,7 @@ def listed(shared_open_as):
         ({"customer_id": "acme", "statuses": "FAILED"}, "3"),
         ({"tx_hash": HASH}, "10"),
         ({"tx_hash": HASH, "chain": "ink"}, "1"),
-        ({"tx_hash": HASH.upper()}, ""),
+        ({"tx_hash": HASH.upper()}, "10"),
         ({"tx_hash": "a hash"}, "2"),
         ({"address": EVM_ADDRESSES[0]}, "0"),
         ({"address": EVM_ADDRESSES[1].upper()}, "10"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sqlite3
 import subprocess
@@ -366,3 +367,19 @@ def test_closing_twice_does_nothing(operator: Service) -> None:
     ):
         with pytest.raises(Unusable, match="closed"):
             ask()
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".csv", "loop/claims.csv"])
+def test_a_name_that_no_file_can_have_is_refused(
+    operator: Service, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(comptroller.Unusable, match="cannot be written"):
+        operator.export("claims", tmp_path / name)
+
+
+def test_a_closed_file_is_refused(operator: Service) -> None:
+    closed = io.BytesIO()
+    closed.close()
+    with pytest.raises(comptroller.InvalidRequest, match="cannot be read"):
+        operator.load("claims", closed)
