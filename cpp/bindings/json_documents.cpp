@@ -62,8 +62,8 @@ class Documents {
 
 void bind_documents(py::module_& module) {
   freeze(py::class_<Documents>(module, "Documents", py::is_final())
-           .def(py::init<py::object>(), py::arg("source"))
-           .def("next", &Documents::next));
+             .def(py::init<py::object>(), py::arg("source"))
+             .def("next", &Documents::next));
   module.def("begins_formula", &files::begins_formula, py::arg("text"));
 }
 

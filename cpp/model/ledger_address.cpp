@@ -96,7 +96,9 @@ std::string sought_address(Ledger ledger, std::string_view text) {
   return canonical_address(ledger, in_one_case).value_or(std::string(text));
 }
 
-std::string folded_address(std::string_view text) { return folded<evm_bytes>(text); }
+std::string folded_address(std::string_view text) {
+  return folded<evm_bytes>(text);
+}
 
 std::string folded_hash(std::string_view text) {
   return folded<TransactionHash::packed_length>(text);

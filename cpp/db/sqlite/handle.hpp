@@ -39,6 +39,7 @@ class Handle {
   Handle(const std::string& path, int flags, const char* vfs = nullptr);
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
+  ~Handle() = default;
 
   sqlite3* handle() const { return handle_.get(); }
   bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }

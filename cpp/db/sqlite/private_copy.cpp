@@ -94,10 +94,7 @@ bool PrivateCopy::copy(SqliteConnection& live) {
     const Backup backup = begin_backup(live, *connection_);
     while (step(backup, pages_per_step, live)) live.check_interrupt();
   }
-  if (!connection_->translate([&] { return sqlite_format::prepare_to_build(descriptor_); })) {
-    return false;
-  }
-  return true;
+  return connection_->translate([&] { return sqlite_format::prepare_to_build(descriptor_); });
 }
 
 // Begins to fill the table. Returns false if only INSERT can fill it.
@@ -107,9 +104,9 @@ bool PrivateCopy::begin(std::string_view table) {
                                         [folder = folder_] { return files::open_unnamed(folder); });
   });
   if (!builder) return false;
-  filler_.emplace(std::move(builder));
+  filler_ = std::make_unique<TableFiller>(std::move(builder));
   connection_->query("BEGIN").run();
-  connection_->set_filler(&*filler_);
+  connection_->set_filler(filler_.get());
   return true;
 }
 

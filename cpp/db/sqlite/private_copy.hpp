@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "db/sqlite/connection.hpp"
@@ -56,7 +55,7 @@ class PrivateCopy {
   std::unique_ptr<SqliteConnection> source_;  // of the backup
   std::unique_ptr<SqliteConnection> watch_;   // reads the database
   std::int64_t version_ = 0;                  // of the database when the copy was made
-  std::optional<TableFiller> filler_;
+  std::unique_ptr<TableFiller> filler_;
   bool is_built_ = false;
 };
 
