@@ -205,8 +205,8 @@ def _report(
     html, table = _files(html, out)
     if html is not None:
         _require_html()
-    with screen.existing_store(db) as svc, screen.waiting("running the report"):
-        ran = getattr(svc.reports, definition.name)(customer=customer, **given)
+    with screen.existing_store(db, customer) as svc, screen.waiting("running the report"):
+        ran = getattr(svc.reports, definition.name)(**given)
         if html is not None:
             _write_html([ran], html, f"{ran.title}: {db}", _as_of(svc))
         if table is not None:
@@ -234,8 +234,7 @@ def _overview(
         raise click.UsageError(f"--out {table}: name a report; a page of all reports is .html")
     if html is not None:
         _require_html()
-    common["customer"] = customer
-    with screen.existing_store(db) as svc, screen.waiting("running the reports"):
+    with screen.existing_store(db, customer) as svc, screen.waiting("running the reports"):
         if html is None:
             first = svc.reports.overview(**common)
         else:

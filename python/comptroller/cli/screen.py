@@ -85,15 +85,15 @@ _UNTIL = ("end_time", "created_at.lt")
 _PROSE = 40
 
 
-def existing_store(db: str) -> Service:
-    """Open an existing store read-only, as its operator.
+def existing_store(db: str, customer: str | None = None) -> Service:
+    """Open an existing store read-only, as its operator or as a client of a customer.
 
     Raises Unusable if the file does not exist.
     """
     import comptroller
 
     require_store(db)
-    return comptroller.open(db, read_only=True)
+    return comptroller.open(db, customer=customer, read_only=True)
 
 
 def require_store(db: str) -> None:
