@@ -9,7 +9,6 @@
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/python_input.hpp"
-#include "export/csv.hpp"
 #include "load/documents.hpp"
 #include "load/validator.hpp"
 #include "model/error.hpp"
@@ -64,7 +63,6 @@ void bind_documents(py::module_& module) {
   freeze(py::class_<Documents>(module, "Documents", py::is_final())
              .def(py::init<py::object>(), py::arg("source"))
              .def("next", &Documents::next));
-  module.def("begins_formula", &files::begins_formula, py::arg("text"));
 }
 
 }  // namespace comptroller::bindings

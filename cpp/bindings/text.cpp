@@ -12,6 +12,8 @@
 #include "arrow/text_reader.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
+#include "files/csv.hpp"
+#include "model/amount.hpp"
 #include "model/error.hpp"
 
 namespace py = pybind11;
@@ -97,6 +99,8 @@ void bind_text(py::module_& module) {
              .def(py::init(&text_rows), arg("stream"), arg("columns"), arg("is_json"))
              .def("next", &TextRows::next));
   module.def("arrow_lines", &arrow_lines, arg("stream"), arg("kind"));
+  module.def("begins_formula", &files::begins_formula, arg("text"));
+  module.def("exact_number", &exact_number, arg("text"));
 }
 
 }  // namespace comptroller::bindings

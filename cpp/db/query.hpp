@@ -59,8 +59,8 @@ class Statement {
     return values_ != nullptr ? values_[row * width_ + static_cast<std::size_t>(index)]
                               : column_of_row(index);
   }
-  // Returns the table, column and key of a value of the last step, as far as they are known, for an
-  // error message.
+  // Returns the known ones of table, column and key of a value of the last step, for an error
+  // message.
   virtual std::string place_of(int /*index*/, std::size_t /*row*/) { return "a value"; }
   // Ends the run and clears the parameters.
   virtual void reset() { is_in_use_ = false; }

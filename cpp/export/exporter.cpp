@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "export/csv.hpp"
+#include "export/csv_rows.hpp"
 #include "files/text_pieces.hpp"
 #include "files/whole_file.hpp"
 #include "model/error.hpp"

@@ -78,7 +78,7 @@ class Loader {
   // Another number for each table lets loads of both continue beside each other.
   static constexpr std::int64_t symbols_of_others = std::same_as<Line, Claim> ? 4000 : 8000;
 
-  // A line of an identity has members that are not stored, so a record is no text.
+  // A line of an identity has members that are not stored, so its text cannot follow from a record.
   static constexpr bool always_keeps_texts = std::same_as<Line, IdentityLine>;
   bool keeps_texts() const { return always_keeps_texts || options_.rejected; }
 

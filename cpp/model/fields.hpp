@@ -44,7 +44,7 @@ template <class R, class T>
 T type_of(T R::*);
 }  // namespace detail
 
-// The Filter of a field that is no filter.
+// The Filter of a field by which lists are not filtered.
 struct NoFilter {};
 
 // The traits of a field: flags in the API description, a name, and a filter (model/filters.hpp).

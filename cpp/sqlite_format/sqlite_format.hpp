@@ -139,7 +139,7 @@ inline constexpr std::size_t always_null = std::numeric_limits<std::size_t>::max
 // snapshot's transaction.
 class Scan {
  public:
-  // Each call of `next` returns at most so many rows, whose values fit in the first cache.
+  // The maximum number of rows that a call of `next` returns; their values fit in the first cache.
   static constexpr std::size_t max_rows = 16;
 
   // `columns` are positions in the table. `check` is called once for each leaf; it may throw.

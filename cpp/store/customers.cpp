@@ -7,7 +7,7 @@ namespace comptroller::store {
 
 namespace {
 
-// A write indexes at most so many rows before it answers.
+// The maximum number of rows that a write indexes before it answers.
 constexpr std::int64_t max_rows_to_index = 10'000;
 
 bool add(db::Connection& connection, std::int64_t key) {

@@ -13,9 +13,9 @@
 
 namespace comptroller::store {
 
-// A page visits at most so many rows, whether or not they meet the conditions of the list. This
-// bounds the work of a page: usually a few milliseconds, about 20 for filters with hundreds of
-// values.
+// The maximum number of rows that a page visits, whether or not they meet the conditions of the
+// list. This bounds the work of a page: usually a few milliseconds, about 20 for filters with
+// hundreds of values.
 inline constexpr std::int64_t max_rows_visited = 5'000;
 static_assert(max_rows_visited > PageLimit::most);
 

@@ -89,6 +89,9 @@ class Documents:
 def begins_formula(text: str) -> bool:
     """Whether a cell of CSV gets an apostrophe in front, see `cpp/files/csv.hpp`."""
 
+def exact_number(text: str) -> str | None:
+    """Returns a number of JSON as the text of an amount; None if it may be a rounded float."""
+
 @final
 class Sample:
     """Sample records as NDJSON bytes. May be used from many threads."""

@@ -59,7 +59,7 @@ class Writer {
   // Called by the work of run_alone: runs `work` in a transaction of the writer's connection, and
   // commits if it returns true.
   void run_bulk(const std::function<bool()>& work);
-  // Called by the work of run_alone after it has written the log, which now has so many frames.
+  // The work of run_alone calls it with the number of frames in the log after it has written it.
   void note_frames(int frames) noexcept {
     frames_in_log_ = frames;
     plan_next_checkpoint();

@@ -44,7 +44,7 @@ class Comparison:
     def copy(self, table: str, rows: object, names: Sequence[str]) -> None:
         """Copies the columns of a side to the table h or t; k0.. are the keys to compare.
 
-        An empty text is no key.
+        An empty text is not a key.
         """
         self._connection.register("stream", rows)
         try:

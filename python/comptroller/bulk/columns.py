@@ -124,7 +124,7 @@ class _Columns:
         self.frame = self.frame.with_columns(column.alias(name))
 
     def count(self, name: str) -> None:
-        """Makes a column that is no member one that Arrow can represent; only set values count."""
+        """Makes a column that is not a member representable in Arrow; only set values count."""
         if self.frame[name].dtype in self._of_python:
             is_set = self._library.when(self.frame[name].is_not_null()).then(0)
             self.frame = self.frame.with_columns(is_set.alias(name))

@@ -1,4 +1,4 @@
-"""CSV files as frames of texts, read by polars, with the rows that are no rows of the table."""
+"""CSV files as frames of texts, read by polars, and their broken rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class CsvFile:
         self._is_regular: bool | None = None
 
     def frames(self, refuse: Refuse | None = None) -> Iterator[polars.DataFrame]:
-        """Yields the rows in batches. Raises InvalidRequest if the file is no table."""
+        """Yields the rows in batches. Raises InvalidRequest if the file is not a table."""
         _require_lines(self._path, self._name)
         done = 0
         with refusing(self._library, self._name):
@@ -159,7 +159,7 @@ class CsvFile:
                     if refuse is not None:
                         refuse(row + place + 1, _why(cells, len(header), line))
             if row == 0 and broken and len(broken) == sum(cells != [] for _, cells, _ in batch):
-                raise self._no_table(batch, len(header))
+                raise self._not_a_table(batch, len(header))
             yield self._frame(texts, broken, header)
             row += len(batch)
 
@@ -182,7 +182,7 @@ class CsvFile:
         csv.writer(written, delimiter=self._separator, lineterminator="\n").writerow(cells)
         return written.getvalue()
 
-    def _no_table(self, batch: Any, width: int) -> Exception:
+    def _not_a_table(self, batch: Any, width: int) -> Exception:
         line, cells, _ = next(each for each in batch if each[1] != [])
         return invalid(
             "source",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Refusal(NamedTuple):
-    """Why a document is no record."""
+    """Why a document is not a record."""
 
     code: str
     member: str
@@ -61,7 +61,7 @@ def documents(
 def records(file: Readable) -> Iterator[dict[str, Any] | None]:
     """Yields the records, with Decimals; None for a blank line.
 
-    Raises InvalidRequest for what is no record.
+    Raises InvalidRequest for a document that is not a record.
     """
     for each in documents(file, _with_numbers):
         if each.refusal is not None:

@@ -65,7 +65,7 @@ def separator_of(head: bytes) -> str:
 
 
 def _refuse_others(head: bytes, name: str) -> None:
-    """Raises InvalidRequest, which says what to do, for what is no file of records."""
+    """Raises InvalidRequest, which says what to do, for a file of another format."""
     text = head.removeprefix(_MARK).lstrip()
     what = next((what for magic, what in _OTHERS.items() if head.startswith(magic)), None)
     what = what or next((what for start, what in _MARKUP.items() if text.startswith(start)), None)

@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, date, datetime, time
-from decimal import Context, Decimal
+from decimal import Decimal
 from math import isfinite, isnan
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from comptroller._core import exact_number
 from comptroller.arguments import nearest, path, refuse_unknown
 from comptroller.bulk.formulas import unescaped
 from comptroller.description import described, members
@@ -38,9 +39,7 @@ RFC_3339 = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.IGNORECASE | re.ASCII
 )
 _MOST_SEEN = 100  # names of columns
-_DIGITS_OF_A_FLOAT = 15
 _NULL = msgspec.Raw(b"null")
-_ANY_DIGITS = Context(prec=1000)
 #: The types of members whose values are any text.
 TEXT_TYPES = frozenset({"id", "uuid", "string", "word"})
 
@@ -270,16 +269,10 @@ class RowMapping:
         return text
 
     def _of_number(self, name: str, text: str) -> object:
-        """Returns an amount that is a number of JSON: itself if it is exact, see amount.hpp."""
-        value = float(text)
-        exact = Decimal(text)
-        has_exponent = "e" in text.lower()
-        digits = exact.normalize(_ANY_DIGITS).as_tuple().digits
-        is_printed = format(value, f".{len(text.partition('.')[2])}f") == text
-        is_float = has_exponent or (len(digits) > _DIGITS_OF_A_FLOAT and is_printed)
-        if self._mapping.floats != "shortest" or not is_float:
+        """Returns a JSON number as an amount: itself, or the shortest decimal of a float."""
+        if self._mapping.floats != "shortest" or exact_number(text) is not None:
             return msgspec.Raw(text.encode())
-        return self._of_float(name, "amount", value)
+        return self._of_float(name, "amount", float(text))
 
     def _of_float(self, name: str, type: str, value: float) -> object:
         if type in TEXT_TYPES and isfinite(value):  # a spreadsheet has only floats

@@ -154,8 +154,7 @@ class TableReader(PieceReader):
     """Encodes the rows of frames as NDJSON while they are read, whole columns at a time.
 
     Rows with a value that `columns` cannot convert are converted one by one, so their outcome is
-    that of RowReader. `broken` has the rows that are no rows of the table, and why, by number,
-    before their frame.
+    that of RowReader. A row that `frames` refuses is rejected.
     """
 
     def __init__(
@@ -165,7 +164,7 @@ class TableReader(PieceReader):
         columns: FrameMapping,
         mapping: RowMapping,
     ) -> None:
-        self._broken: list[int] = []  # in the next frame
+        self._broken: list[int] = []  # the refused rows of the next frame
         super().__init__(piece for frame in frames(self._refuse) for piece in self._frame(frame))
         self._kind = kind
         self._columns = columns

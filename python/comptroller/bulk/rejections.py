@@ -122,7 +122,7 @@ class Fault(msgspec.Struct, frozen=True):
 
     @classmethod
     def of_document(cls, code: str, member: str, message: str) -> Fault:
-        """Returns the fault of a document that is no record; `message` begins with the member."""
+        """Returns the fault of an invalid document; `message` begins with the member."""
         return cls(member, message.removeprefix(f"{member}: "), code=code)
 
     def explained(self, rejection: Rejection) -> Rejection:

@@ -17,7 +17,7 @@ pytest.importorskip("sqlglot")
 pytest.importorskip("duckdb")
 pytest.importorskip("polars")
 pytest.importorskip("xlsxwriter")
-pytest.importorskip("python_calamine")
+pytest.importorskip("fastexcel")  # with which polars reads the sheets
 
 import polars
 from comptroller.analysis.report import Report

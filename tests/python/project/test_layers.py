@@ -31,7 +31,9 @@ ROOMS: dict[str, set[str]] = {
     "load": {"model", "files", "json", "db", "store", "service"},
     "export": {"model", "files", "json", "db", "store", "service"},
     "http": {"model", "service"},
-    "bindings": {"model", "sample", "db/sqlite", "service", "http", "arrow", "load", "export"},
+    "bindings": {
+        *("model", "files", "sample", "db/sqlite", "service", "http", "arrow", "load", "export"),
+    },
 }
 
 # Headers of libraries, and the layers that may include them.

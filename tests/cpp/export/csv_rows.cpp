@@ -1,4 +1,4 @@
-#include "export/csv.hpp"
+#include "export/csv_rows.hpp"
 
 #include <doctest/doctest.h>
 
