@@ -10,7 +10,7 @@ import click
 from comptroller._core import microseconds
 from comptroller.bulk.files import export_format
 from comptroller.cli import screen
-from comptroller.cli.bulk import Kind
+from comptroller.cli.parameters import Kind
 from comptroller.cli.screen import db_option, json_option
 from comptroller.description import list_filters
 from comptroller.display.times import bound

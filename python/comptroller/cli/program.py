@@ -18,8 +18,8 @@ import click
 #: because the others would double the time to start.
 _MODULES = {
     "demo": "demo",
-    "sample": "bulk",
-    "load": "bulk",
+    "sample": "sample",
+    "load": "load",
     "export": "export",
     "report": "reporting",
     "query": "query",

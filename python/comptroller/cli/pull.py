@@ -10,7 +10,8 @@ import click
 from click.core import ParameterSource
 
 from comptroller.cli import screen
-from comptroller.cli.bulk import Kind, account, members, rejections
+from comptroller.cli.load_results import account, members, rejections
+from comptroller.cli.parameters import Kind
 from comptroller.cli.screen import db_option, json_option
 from comptroller.display.html import printable
 from comptroller.errors import invalid

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from comptroller.cli import screen
-from comptroller.cli.bulk import Assignment, decimal_option, separator_option, sheet_option
+from comptroller.cli.parameters import (
+    Assignment,
+    decimal_option,
+    separator_option,
+    sheet_option,
+)
 from comptroller.cli.screen import db_option
 from comptroller.display.html import TableColumn
 from comptroller.errors import Unavailable

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from comptroller.cli import screen
-from comptroller.cli.bulk import Assignment, Kind, load
+from comptroller.cli.load import load
+from comptroller.cli.parameters import Assignment, Kind
 from comptroller.cli.screen import db_option, json_option
 from comptroller.display.html import TableColumn
 from comptroller.values import KINDS

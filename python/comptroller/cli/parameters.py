@@ -1,0 +1,42 @@
+"""Types and options of parameters that several commands have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+
+class Kind(click.Choice[str]):
+    """A kind of record, with dashes or underscores."""
+
+    name = "kind"
+
+    def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
+        """Replace underscores by dashes."""
+        return str(choice).replace("_", "-")
+
+
+class Assignment(click.ParamType[tuple[str, str]]):
+    """A name and a value, NAME=VALUE."""
+
+    name = "assignment"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Split the text at its first equals sign."""
+        name, equals, given = str(value).partition("=")
+        if not name or not equals:
+            self.fail(f"{value!r} has no name and value; give NAME=VALUE", param, ctx)
+        return name, given
+
+
+#: How a file of the caller is read.
+decimal_option = click.option(
+    "--decimal", type=click.Choice([".", ","]), help="Decimal separator of amounts."
+)
+separator_option = click.option(
+    "--separator", metavar="CHARACTER", help="Between cells of CSV. Default: found."
+)
+sheet_option = click.option("--sheet", metavar="NAME", help="Sheet of an Excel file.")
