@@ -113,7 +113,7 @@ class Metrics:
 
     def refused(self, status: int) -> None:
         """Counts a request that did not reach the application."""
-        self._answers.count(_NO_ROUTE, "other", status, 0.0)
+        self._answers.count_request(_NO_ROUTE, "other", status)
 
     def add(self, counts: Counted) -> None:
         """Adds counts of responses with status 200 that are counted elsewhere, as by the core."""
@@ -154,9 +154,12 @@ class _Answers(Collector):
         self._times: dict[str, _Times] = {}
         self.others: list[Counted] = []
 
-    def count(self, route: str, method: str, status: int, seconds: float) -> None:
+    def count_request(self, route: str, method: str, status: int) -> None:
         key = (route, method, status or _CLIENT_CLOSED)
         self._requests[key] = self._requests.get(key, 0) + 1
+
+    def count(self, route: str, method: str, status: int, seconds: float) -> None:
+        self.count_request(route, method, status)
         times = self._times.get(route)
         if times is None:
             times = self._times[route] = _Times()

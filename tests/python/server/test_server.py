@@ -200,6 +200,7 @@ def test_a_refused_request_is_counted_and_logged(default_server: Running) -> Non
     )
     counter = b'comptroller_requests_total{method="other",route="none",status="400"} 1.0'
     assert counter in metrics
+    assert b'comptroller_request_seconds_count{route="none"}' not in metrics  # it has no duration
     request_id = refused.partition(b"x-request-id: ")[2].partition(b"\r\n")[0].decode()
     assert default_server.has_logged(f"request {request_id} was refused: 400: Host is missing")
 
