@@ -117,7 +117,8 @@ def _run(given: list[str] | None) -> int:
 def _signals_interrupting() -> Iterator[list[int]]:
     """Makes SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt, so that no unfinished files stay.
 
-    Yields a list that gets the numbers of such signals. Ignored signals stay ignored.
+    Yields a list that gets the numbers of such signals. Ignored signals stay ignored, also
+    those that the command ignores, as a worker of `serve` that ends.
     """
     received: list[int] = []
     waiting: list[threading.Timer] = []  # for the end of an import; at most one
@@ -154,7 +155,8 @@ def _signals_interrupting() -> Iterator[list[int]]:
         for timer in list(waiting):
             timer.cancel()
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, handler)
 
 
 def _is_importing(frame: FrameType | None) -> bool:

@@ -20,7 +20,11 @@ from comptroller.http.server.connection import MAX_CONNECTIONS, Connection
 from comptroller.http.server.forwarding import Forwarding
 from comptroller.http.server.server import RECEIVE_WITHIN_S, Server
 from comptroller.http.server.short_operations import ShortOperations
-from comptroller.http.server.signals import on_signals, on_worker_signals
+from comptroller.http.server.signals import (
+    ignore_more_signals,
+    on_signals,
+    on_worker_signals,
+)
 from comptroller.http.server.tls_listener import MAX_HANDSHAKES, TlsListener
 
 _ACCEPTED_AT_ONCE = 8
@@ -130,6 +134,8 @@ def serve(
     _allow_files()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(run())
+    if is_worker:
+        ignore_more_signals()
 
 
 async def _listen(

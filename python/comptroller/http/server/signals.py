@@ -67,6 +67,15 @@ def on_worker_signals(
     )
 
 
+def ignore_more_signals() -> None:
+    """Ignores the signals of a supervisor in a worker that ends.
+
+    Otherwise the end of the command and of Python restores their default action, which kills it.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+
+
 class _Reaction(NamedTuple):
     """What a signal calls, and the limits in seconds for the end of the process.
 
