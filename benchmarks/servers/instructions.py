@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,66 +17,79 @@ import stores
 from servers import lists
 from servers.running import client, ours, started, token
 
-REQUESTS = (1_920, 5_760)  # multiples of the connections
+WARM_UP, REQUESTS = 960, 1_920  # of each shape; multiples of the connections
 START_WITHIN_S = 300  # everything takes about 50 times as long
-COLLECTED = re.compile(r"Collected : (\d+)")
+TOTALS = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
 LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)
 HOW = (
-    "For the instructions, the server runs twice under callgrind and answers"
-    f" {REQUESTS[0]:,} and {REQUESTS[1]:,} lists of 20 on {lists.CONNECTIONS} connections. The"
-    " figure is the difference of the instructions, divided by the difference of the requests."
+    f"For the instructions, a server under callgrind answers {REQUESTS:,} lists of 20 of each shape"
+    f" on {lists.CONNECTIONS} connections, after {WARM_UP:,} that are not counted. The figures are"
+    " those of all threads of the server per request; they do not depend on the load of the"
+    " machine."
 )
 NOT_MEASURED = "They were not measured: valgrind is not installed."
 
 
-def per_list(folder: Path) -> float | None:
-    """Returns the instructions of a list of 20; None if valgrind is not installed."""
+def per_list(folder: Path, keep: Path | None = None) -> dict[str, float]:
+    """Returns the instructions of a list of 20 by shape; empty if valgrind is not installed.
+
+    `keep` is a folder for the profiles, which callgrind_annotate reads.
+    """
     if shutil.which("valgrind") is None:
         print(f"  instructions: {NOT_MEASURED}", file=sys.stderr)
-        return None
+        return {}
     store = stores.need_store(folder)
     credentials = client(store, lists.SCOPE)
-    with ThreadPoolExecutor(len(REQUESTS)) as threads:
-        fewer, more = threads.map(
-            lambda requests: _instructions(store, credentials, requests), REQUESTS
-        )
-    counted = (more - fewer) / (REQUESTS[1] - REQUESTS[0])
-    print(f"  instructions: {counted:,.0f} per list of 20", file=sys.stderr)
-    return counted
-
-
-def _instructions(store: Path, credentials: str, requests: int) -> int:
-    """Returns the instructions of a server from start to end, with this many lists."""
+    found = {}
     with tempfile.TemporaryDirectory() as place:
-        log = Path(place) / "log"
-        counting = ["valgrind", "--tool=callgrind", "--trace-children=no", f"--log-file={log}"]
-        counting += [f"--callgrind-out-file={Path(place) / 'profile'}", sys.executable]
+        profile = (keep or Path(place)) / "profile"
+        counting = ["valgrind", "--tool=callgrind", "--trace-children=no"]
+        counting += [f"--log-file={place}/log", f"--callgrind-out-file={profile}", sys.executable]
         with started([*counting, *ours(store)], START_WITHIN_S) as server:
-            _ask(server.address, token(server.address, credentials, START_WITHIN_S), requests)
-        found = COLLECTED.search(log.read_text())
-        if found is None:
-            raise RuntimeError("callgrind did not say how many instructions it counted")
-        return int(found[1])
+            bearer = token(server.address, credentials, START_WITHIN_S)
+            with _connections(server.address) as connections:
+                for number, (name, (query, headers)) in enumerate(lists.SHAPES.items()):
+                    sent = _request(server.address, query, bearer, headers)
+                    _ask(connections, sent, WARM_UP)
+                    _dump(server.pid)
+                    _ask(connections, sent, REQUESTS)
+                    _dump(server.pid)
+                    counts = TOTALS.search(Path(f"{profile}.{2 * number + 2}").read_text())
+                    assert counts
+                    found[name] = int(counts[1]) / REQUESTS
+                    print(f"  instructions as {name}: {found[name]:,.0f}", file=sys.stderr)
+    return found
 
 
-def _ask(address: str, bearer: str, requests: int) -> None:
-    """Sends a request on all connections at once, and again after all responses."""
+def _dump(pid: int) -> None:
+    """Writes the counts since the last call to the next file of the profile."""
+    subprocess.run(["callgrind_control", "--dump", str(pid)], check=True, capture_output=True)
+
+
+def _request(address: str, query: str, bearer: str, headers: Mapping[str, str]) -> bytes:
+    sent = {"Host": urlsplit(address).netloc, "Authorization": f"Bearer {bearer}", **headers}
+    fields = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
+    return f"GET {lists.path_of(20)}{query} HTTP/1.1\r\n{fields}\r\n".encode()
+
+
+@contextmanager
+def _connections(address: str) -> Iterator[Sequence[socket.socket]]:
     place = urlsplit(address)
-    request = (
-        f"GET {lists.path_of(20)} HTTP/1.1\r\nHost: {place.netloc}\r\n"
-        f"Authorization: Bearer {bearer}\r\n\r\n"
-    ).encode()
     with ExitStack() as stack:
-        connections = [
+        yield [
             stack.enter_context(
                 socket.create_connection((place.hostname, place.port), START_WITHIN_S)
             )
             for _ in range(lists.CONNECTIONS)
         ]
-        for _ in range(requests // lists.CONNECTIONS):
-            for connection in connections:
-                connection.sendall(request)
-            _require_answers(connections)
+
+
+def _ask(connections: Sequence[socket.socket], request: bytes, requests: int) -> None:
+    """Sends a request on all connections at once, and again after all responses."""
+    for _ in range(requests // len(connections)):
+        for connection in connections:
+            connection.sendall(request)
+        _require_answers(connections)
 
 
 def _require_answers(connections: Sequence[socket.socket]) -> None:

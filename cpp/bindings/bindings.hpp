@@ -14,6 +14,8 @@ void register_errors();
 pybind11::object to_python_error(const std::exception_ptr& thrown);
 // The class Store: a service on one file.
 void bind_store(pybind11::module_& module);
+// The class Fields, and the function that collects the headers of a request.
+void bind_fields(pybind11::module_& module);
 // The classes DeferredWrites and Responder: operations over HTTP.
 void bind_responder(pybind11::module_& module);
 // The classes TextRows and TextPiece: an Arrow stream as text.

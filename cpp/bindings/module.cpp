@@ -26,6 +26,7 @@ PYBIND11_MODULE(_core_of_main, module, py::multiple_interpreters::not_supported(
   bindings::watch_interpreter(module);
   bindings::register_errors();
   bindings::bind_store(module);
+  bindings::bind_fields(module);
   bindings::bind_responder(module);
   bindings::bind_sample(module);
   bindings::bind_text(module);

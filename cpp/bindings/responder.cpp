@@ -99,23 +99,6 @@ std::unique_ptr<SharedResponder> make_responder(const py::iterable& rows,
   return std::make_unique<SharedResponder>(std::move(options));
 }
 
-// The list owns the bytes.
-std::vector<http::Header> to_headers(const py::list& pairs) {
-  const auto view = [](const py::handle& bytes) {
-    char* data = nullptr;
-    py::ssize_t size = 0;
-    if (PyBytes_AsStringAndSize(bytes.ptr(), &data, &size) != 0) throw py::error_already_set();
-    return std::string_view(data, static_cast<std::size_t>(size));
-  };
-  std::vector<http::Header> headers;
-  headers.reserve(pairs.size());
-  for (const py::handle pair : pairs) {
-    const auto both = py::reinterpret_borrow<py::tuple>(pair);
-    headers.push_back({view(both[0]), view(both[1])});
-  }
-  return headers;
-}
-
 // Returns the bytes to send, or, if the application is to send the answer, its body and whether it
 // is replayed.
 py::object to_python(const http::Response& response) {
@@ -132,9 +115,8 @@ py::object to_python(const http::Response& response) {
 }
 
 py::object read(SharedResponder& responder, const Store& store, const py::bytes& target,
-                const py::list& headers, bool keeps_alive) {
-  const auto fields = to_headers(headers);
-  const http::Request request{"GET", target, fields, {}, keeps_alive};
+                const http::Fields& fields, bool keeps_alive) {
+  const http::Request request{"GET", target, fields.headers, {}, keeps_alive};
   const auto response =
       responder.with([&](Responder& each) { return each.read(store.service(), request); });
   return response ? to_python(*response) : py::none();
@@ -142,9 +124,8 @@ py::object read(SharedResponder& responder, const Store& store, const py::bytes&
 
 std::optional<Ticket> submit(SharedResponder& responder, const Store& store, DeferredWrites& writes,
                              const py::bytes& method, const py::bytes& target,
-                             const py::list& headers, const py::bytes& body, bool keeps_alive) {
-  const auto fields = to_headers(headers);
-  const http::Request request{method, target, fields, body, keeps_alive};
+                             const http::Fields& fields, const py::bytes& body, bool keeps_alive) {
+  const http::Request request{method, target, fields.headers, body, keeps_alive};
   return responder.with(
       [&](Responder& each) { return each.submit(*store.service(), writes, request); });
 }
@@ -168,9 +149,8 @@ void admit(SharedResponder& responder, const std::string& token, const Principal
 }
 
 py::bytes client_of(SharedResponder& responder, const py::bytes& method, const py::bytes& target,
-                    const py::list& headers, double now_s) {
-  const auto fields = to_headers(headers);
-  const http::Request request{method, target, fields, {}, true};
+                    const http::Fields& fields, double now_s) {
+  const http::Request request{method, target, fields.headers, {}, true};
   return responder.with(
       [&](Responder& each) { return each.client_of(request, to_timestamp(now_s)); });
 }
@@ -197,20 +177,21 @@ void bind_responder(py::module_& module) {
       py::class_<SharedResponder>(module, "Responder", py::is_final())
           .def(py::init(&make_responder), arg("routes"), py::kw_only(), arg("bounds_s"),
                arg("large_bytes"))
-          .def("read", &read, arg("store"), arg("target"), arg("headers"), arg("keeps_alive"))
+          .def("read", &read, arg("store"), arg("target"), arg("fields"), arg("keeps_alive"))
           .def("end_reads", shared(&Responder::end_reads))
           .def("submit", &submit, arg("store"), arg("writes"), arg("method"), arg("target"),
-               arg("headers"), arg("body"), arg("keeps_alive"))
+               arg("fields"), arg("body"), arg("keeps_alive"))
           .def("finish", &finish, arg("ticket"), arg("body"), arg("is_replay"))
           .def("discard", shared(&Responder::discard), arg("ticket"))
           .def("admit", &admit, arg("token"), arg("principal"), arg("client"), arg("customer"),
                arg("until_s"))
-          .def("client_of", &client_of, arg("method"), arg("target"), arg("headers"), arg("now_s"))
+          .def("client_of", &client_of, arg("method"), arg("target"), arg("fields"), arg("now_s"))
           .def("forget", shared(&Responder::forget))
           .def("set_date", shared(&Responder::set_date), arg("line"))
           .def("take_log",
                [](SharedResponder& responder) {
-                 return py::bytes(responder.with(std::mem_fn(&Responder::take_log)));
+                 const http::Lines lines = responder.with(std::mem_fn(&Responder::take_log));
+                 return py::make_tuple(py::bytes(lines.text), lines.count);
                })
           .def("counts", &counts));
   module.def(

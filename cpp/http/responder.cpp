@@ -312,7 +312,8 @@ Response Responder::respond(const Accepted& accepted, service::Answer answer) {
       .append(route.header_lines)
       .append(is_large ? "vary: accept-encoding\r\n" : "")
       .append(accepted.keeps_alive ? "\r\n" : "connection: close\r\n\r\n");
-  log_.append(R"({"time":")")
+  ++log_.count;
+  log_.text.append(R"({"time":")")
       .append(to_string(Timestamp{accepted.time.microseconds + us}))
       .append(R"(","level":"info","event":"request","request_id":")")
       .append(accepted.request_id)

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "http/fields.hpp"
 #include "service/deferred_writes.hpp"
 
 namespace comptroller::http {
@@ -28,11 +29,6 @@ struct Route {
   std::string envelope;       // the member that holds the answer; empty: no envelope
   std::string items_alias;    // a second member with the items of a page; empty: none
   std::string header_lines;   // of its responses, besides the usual ones
-};
-
-struct Header {
-  std::string_view name;  // in lower case
-  std::string_view value;
 };
 
 // A request as received: percent-encoded.
@@ -54,6 +50,12 @@ struct Response {
   std::string head;  // empty: the application compresses and sends the body
   std::string body;
   bool is_replay = false;
+};
+
+// Complete lines of the log.
+struct Lines {
+  std::string text;
+  std::size_t count = 0;
 };
 
 // Counts of the answers with status 200 of one route.
@@ -101,7 +103,7 @@ class Responder {
   // Sets the header line with the date, which all responses have.
   void set_date(std::string line) { date_ = std::move(line); }
   // Returns the log lines of the answers since the last call.
-  std::string take_log() { return std::exchange(log_, {}); }
+  Lines take_log() { return std::exchange(log_, {}); }
   // The counts by the position of the route.
   const std::vector<Counts>& counts() const { return counts_; }
 
@@ -151,7 +153,7 @@ class Responder {
   db::Lease connection_;
   std::optional<db::Snapshot> snapshot_;
   std::string date_;
-  std::string log_;
+  Lines log_;
   std::vector<Counts> counts_;
   std::array<unsigned char, 1024> random_{};
   std::size_t random_used_ = random_.size();

@@ -194,22 +194,39 @@ class _Route(Protocol):
     @property
     def header_lines(self) -> bytes: ...
 
-_Headers = list[tuple[bytes, bytes]]
+@final
+class Fields:
+    """The header fields of a request."""
+
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """Returns names in lower case, and values without white space at their ends."""
+
+_Collected = tuple[Fields, int, int, list[bytes], bool, bool]
+
+def collect_fields() -> tuple[Callable[[bytes, bytes], None], Callable[[], _Collected]]:
+    """Returns a function that adds a field as received, and one that takes what was added.
+
+    The second returns the fields, how many they are, the bytes of their lines as received, the
+    values of Host, whether they describe a body, and whether one is Connection or Proxy-Connection.
+    """
+
+def find_head_end(data: bytes) -> int:
+    """Returns the position after the first empty line; -1 if there is none."""
 
 @final
 class Responder:
     """Answers parsed requests of the operations at these routes, for callers of known tokens.
 
-    Targets are percent-encoded, as received; the names of headers are in lower case. None
-    leaves a request to the application. A response is the bytes to send. If the application has to
-    compress it, it is the body and whether it is a replay.
+    Targets are percent-encoded, as received. None leaves a request to the application. A response
+    is the bytes to send. If the application has to compress it, it is the body and whether it is a
+    replay.
     """
 
     def __init__(
         self, routes: Iterable[_Route], *, bounds_s: list[float], large_bytes: int
     ) -> None: ...
     def read(
-        self, store: Store, target: bytes, headers: _Headers, keeps_alive: bool
+        self, store: Store, target: bytes, fields: Fields, keeps_alive: bool
     ) -> bytes | tuple[bytes, bool] | None:
         """Answers a short read. Until `end_reads`, all reads see what the first of them saw."""
 
@@ -220,7 +237,7 @@ class Responder:
         writes: DeferredWrites,
         method: bytes,
         target: bytes,
-        headers: _Headers,
+        fields: Fields,
         body: bytes,
         keeps_alive: bool,
     ) -> int | None:
@@ -232,12 +249,14 @@ class Responder:
     def admit(
         self, token: bytes, principal: Principal, client: bytes, customer: bytes, until_s: float
     ) -> None: ...
-    def client_of(self, method: bytes, target: bytes, headers: _Headers, now_s: float) -> bytes:
+    def client_of(self, method: bytes, target: bytes, fields: Fields, now_s: float) -> bytes:
         """Returns the client of an admitted token, as JSON; empty if there is none, or no route."""
 
     def forget(self) -> None: ...
     def set_date(self, line: bytes) -> None: ...
-    def take_log(self) -> bytes: ...
+    def take_log(self) -> tuple[bytes, int]:
+        """Returns the lines since the last call, and how many they are."""
+
     # For each route: the counts of the latency buckets, and the total seconds.
     def counts(self) -> list[tuple[list[int], float]]: ...
 

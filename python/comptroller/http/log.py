@@ -67,7 +67,7 @@ class Log(Collector):
         stream = stream or sys.stderr.buffer
         # The raw stream, because a blocked write would hold the lock of the buffer.
         self._file: BinaryIO = getattr(stream, "raw", stream)
-        self._lines: SimpleQueue[bytes | Event] = SimpleQueue()
+        self._lines: SimpleQueue[tuple[bytes, int] | Event] = SimpleQueue()
         # The requests of an iteration, of any loop; waking the thread for each costs more than
         # the rest of the log.
         self._gathered: deque[bytes] = deque()
@@ -106,7 +106,7 @@ class Log(Collector):
             while True:
                 lines.append(self._gathered.popleft())
         if lines:
-            self.write(b"".join(lines))
+            self.write(b"".join(lines), len(lines))
 
     def event(self, name: str, **members: Any) -> None:
         """Logs an event of the server."""
@@ -117,15 +117,14 @@ class Log(Collector):
         """Returns the line of a request, from its members."""
         return msgspec.json.encode(_Request(**members)) + b"\n"
 
-    def write(self, lines: bytes) -> None:
-        """Queues complete lines, or drops them. Callable from any thread."""
-        count = lines.count(b"\n")
+    def write(self, lines: bytes, count: int = 1) -> None:
+        """Queues `count` complete lines, or drops them. Callable from any thread."""
         with self._counting:
             if self._waiting >= _MAX_QUEUED_LINES:
                 self._dropped += count
                 return
             self._waiting += count
-        self._lines.put(lines)
+        self._lines.put((lines, count))
 
     def flush(self, within_s: float = 1.0) -> None:
         """Waits until the queued lines are written, for at most `within_s` seconds."""
@@ -163,8 +162,9 @@ class Log(Collector):
             with suppress(Empty):
                 while len(waiting) < _MAX_BATCH:
                     waiting.append(self._lines.get_nowait())
-            lines = b"".join(each for each in waiting if isinstance(each, bytes))
-            count = lines.count(b"\n")
+            batch = [each for each in waiting if isinstance(each, tuple)]
+            lines = b"".join([each for each, _ in batch])
+            count = sum(each for _, each in batch)
             dropped = 0
             try:
                 with self._turn():

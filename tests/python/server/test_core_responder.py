@@ -22,6 +22,13 @@ TOKEN = [(b"host", b"here"), (b"authorization", b"Bearer t")]
 MUCH_LATER = 4e9
 
 
+def fields(headers: list[tuple[bytes, bytes]]) -> _core.Fields:
+    add, take = _core.collect_fields()
+    for name, value in headers:
+        add(name, value)
+    return take()[0]
+
+
 class Row(routes.Row):
     """A row of the routes without a second name of its items, and without further headers."""
 
@@ -38,7 +45,7 @@ def responder() -> _core.Responder:
 
 def read(responder: _core.Responder, store: _core.Store, target: bytes) -> Any:
     """Returns the body of a response; None if it is left to the application."""
-    answer = responder.read(store, target, TOKEN, True)
+    answer = responder.read(store, target, fields(TOKEN), True)
     if answer is None:
         return None
     assert isinstance(answer, bytes)
@@ -50,12 +57,12 @@ def test_an_expired_or_forgotten_token_is_unknown(
 ) -> None:
     store = _core.Store(str(store_path))
     assert read(responder, store, IDENTITIES) is not None
-    assert responder.client_of(b"GET", IDENTITIES, TOKEN, 1e9) == b'"c"'
+    assert responder.client_of(b"GET", IDENTITIES, fields(TOKEN), 1e9) == b'"c"'
     assert sum(sum(each) for each, _ in responder.counts()) == 1
-    assert responder.client_of(b"GET", b"/healthz", TOKEN, 1e9) == b""
+    assert responder.client_of(b"GET", b"/healthz", fields(TOKEN), 1e9) == b""
     responder.admit(b"t", OPERATOR, b'"c"', b"null", 1.0)
     assert read(responder, store, IDENTITIES) is None
-    assert responder.client_of(b"GET", IDENTITIES, TOKEN, 1e9) == b""
+    assert responder.client_of(b"GET", IDENTITIES, fields(TOKEN), 1e9) == b""
     responder.admit(b"t", OPERATOR, b'"c"', b"null", MUCH_LATER)
     responder.forget()
     assert read(responder, store, IDENTITIES) is None
@@ -79,11 +86,12 @@ def test_odd_headers_are_left_to_the_application(
     store_path: Path, responder: _core.Responder, more: list[tuple[bytes, bytes]]
 ) -> None:
     store = _core.Store(str(store_path))
-    assert responder.read(store, IDENTITIES, TOKEN + more, True) is None
+    assert responder.read(store, IDENTITIES, fields(TOKEN + more), True) is None
     writes = _core.DeferredWrites()
     body = b'{"id":"a"}'
     json_type = [] if more[0][0] == b"content-type" else [(b"content-type", b"application/json")]
-    call = (b"PUT", b"/operator/identity/identities", TOKEN + json_type + more, body)
+    sent = fields(TOKEN + json_type + more)
+    call = (b"PUT", b"/operator/identity/identities", sent, body)
     assert responder.submit(store, writes, *call, True) is None
     store.close()
 
@@ -94,8 +102,9 @@ def test_an_invalid_request_id_is_replaced(
 ) -> None:
     store = _core.Store(str(store_path))
     for sent, is_kept in ((b"7f3b:/+=@-_.", True), (given, False)):
-        answer = responder.read(store, IDENTITIES, [*TOKEN, (b"x-request-id", sent)], True)
-        line = json.loads(responder.take_log())
+        headers = fields([*TOKEN, (b"X-Request-Id", sent + b" ")])
+        answer = responder.read(store, IDENTITIES, headers, True)
+        line = json.loads(responder.take_log()[0])
         assert isinstance(answer, bytes)
         assert b"x-request-id: " + line["request_id"].encode() in answer
         assert (line["request_id"] == sent.decode()) == is_kept
@@ -110,13 +119,34 @@ def test_a_log_line_has_the_form_of_the_applications(
     store = _core.Store(str(store_path))
     read(responder, store, IDENTITIES)
     responder.end_reads()
-    line = responder.take_log()
+    line, count = responder.take_log()
+    assert count == 1
     members = json.loads(line)
     for name in ("level", "event"):
         del members[name]
     expected = Log(io.BytesIO()).line(**members)
     assert list(json.loads(expected).items()) == list(json.loads(line).items())
     store.close()
+
+
+def test_fields_are_collected_in_order_until_they_are_taken() -> None:
+    add, take = _core.collect_fields()
+    for name, value in [
+        (b"Host", b"a"),
+        (b"X-\xc3", b" \t b \xff "),
+        (b"HOST", b""),
+        (b"Expect", b""),
+    ]:
+        add(name, value)
+    taken, count, size, hosts, has_body, has_connection = take()
+    expected = [(b"host", b"a"), (b"x-\xc3", b"b \xff"), (b"host", b""), (b"expect", b"")]
+    assert taken.headers() == expected
+    assert (count, size, hosts, has_body, has_connection) == (4, 41, [b"a", b""], True, False)
+    nothing, *others = take()
+    assert (nothing.headers(), others) == ([], [0, 0, [], False, False])
+    for wrong in [(b"a",), (b"a", "b"), (b"a", b"b", b"c")]:
+        with pytest.raises(TypeError, match="must be bytes"):
+            add(*wrong)  # type: ignore[arg-type]
 
 
 def test_an_unknown_ticket_is_refused(responder: _core.Responder) -> None:

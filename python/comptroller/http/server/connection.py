@@ -8,18 +8,19 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from math import inf
 from secrets import token_hex
+from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import httptools
 
+from comptroller._core import collect_fields, find_head_end
 from comptroller.http.exchange import PIECEWISE, STOPPING, lines_of
 from comptroller.http.server.asgi import AsgiCall
 from comptroller.http.server.outgoing import Outgoing
 from comptroller.http.server.refusals import STATUS_LINES, malformed, refusal
 from comptroller.http.server.request import (
     LARGEST_HEAD,
-    MAX_HEADERS,
     TOO_LONG,
     Request,
     long_head,
@@ -54,6 +55,7 @@ class Connection(asyncio.Protocol):
         self.server = server
         self._loop = server.loop
         self._answer = server.answer
+        self.on_header, self._take_fields = collect_fields()  # headers and trailers
         self._parser = httptools.HttpRequestParser(self)
         self._request: Request | None = None  # being received
         self._active: Request | None = None  # being answered
@@ -70,7 +72,6 @@ class Connection(asyncio.Protocol):
         self._is_stopping = False
         self._has_ended = False  # the client sends no more
         self._bytes_beside_body = 0
-        self._field_bytes = 0
 
     # -- callbacks of the transport
 
@@ -113,11 +114,12 @@ class Connection(asyncio.Protocol):
         if self.out.is_closing:
             return self.out.discard(data)
         if not self._buffered and not self._is_busy():
-            end = data.find(_HEAD_END) + len(_HEAD_END)
-            if end in (len(data), len(_HEAD_END) - 1):  # at most one request head, and no more
-                data = data[self._parse(data) :]
-                if not data:
+            end = find_head_end(data)
+            if end in (len(data), -1):  # at most one request head, and no more
+                parsed = self._parse(data)
+                if parsed == len(data):
                     return None
+                data = data[parsed:]
         self._buffered += data
         return self._receive_buffered()
 
@@ -167,9 +169,12 @@ class Connection(asyncio.Protocol):
             self._is_parsing = False
         if self._bytes_beside_body > LARGEST_HEAD:
             target = self._request.target if self._request and self._is_in_head else b""
-            self._reject(long_head(len(target), self._field_bytes), TOO_LONG)
-        elif self._deadline == inf and self._active is None and self._idle_until == inf:
-            self._expect()  # after empty lines, which do not start a request
+            field_bytes = self._take_fields()[2]
+            self._reject(long_head(len(target), field_bytes), TOO_LONG)
+        elif self._deadline == inf and (
+            self._request is not None or (self._active is None and self._idle_until == inf)
+        ):
+            self._expect()  # the rest of a request; or empty lines, which do not start one
         return parsed
 
     def _ignore_upgrade(self) -> None:
@@ -197,25 +202,15 @@ class Connection(asyncio.Protocol):
             self._reject(400, malformed(error))
 
     def on_message_begin(self) -> None:
-        """Starts the deadline of a request, unless it started with the connection."""
-        self._request = Request()
-        self._field_bytes = 0
+        """Starts a request."""
+        self._request = request = Request()
+        request.began = perf_counter()
         self.out.is_receiving = not self._is_stopping
-        if self._deadline == inf:
-            self._expect()
 
     def on_url(self, url: bytes) -> None:
         """Adds a piece of the target."""
         assert self._request
         self._request.target += url
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Adds a header up to the limit; ignores trailers."""
-        self._field_bytes += len(name) + len(value) + len(": \r\n")
-        request = self._request
-        if request is None or not self._is_in_head or len(request.headers) > MAX_HEADERS:
-            return
-        request.add(name, value)
 
     def on_headers_complete(self) -> None:
         """Passes a request on whose body may be long, unless its head is rejected."""
@@ -225,17 +220,20 @@ class Connection(asyncio.Protocol):
         assert request
         if self.out.is_closing:
             return None
-        request.method = self._parser.get_method()
-        request.version = self._parser.get_http_version()
-        fault = request.fault(self._field_bytes)
+        parser = self._parser
+        request.method = parser.get_method()
+        request.fields, count, field_bytes, hosts, request.has_body, is_asked = self._take_fields()
+        is_kept = parser.should_keep_alive()
+        # Only HTTP/1.1 keeps a connection that no header asks for. The parser formats the version.
+        request.version = "1.1" if is_kept and not is_asked else parser.get_http_version()
+        fault = request.fault(count, field_bytes, hosts)
         if fault is not None:
             return self._reject(*fault)
-        self._field_bytes = 0
-        if self._parser.should_upgrade():
+        if parser.should_upgrade():
             self._is_upgrade = True
             return None
-        request.keep_alive = request.version != "1.0" and self._parser.should_keep_alive()
-        request.split_target()
+        request.keep_alive = request.version != "1.0" and is_kept
+        request.require_url()
         if request.has_body and not self.server.waits_for_body(request):
             self._begin(request)
         return None
@@ -256,16 +254,19 @@ class Connection(asyncio.Protocol):
         """Passes the request on, unless that was done when its head was complete."""
         if self._is_upgrade:
             return None
-        if self._field_bytes > LARGEST_HEAD:
-            return self._reject(431, TOO_LONG)
+        request = self._request
+        assert request
+        if request.has_body:  # it may have trailers, which are ignored
+            field_bytes = self._take_fields()[2]
+            if field_bytes > LARGEST_HEAD:
+                return self._reject(431, TOO_LONG)
+        self._request = None
         self._expect_nothing()
         self._is_in_head = True
         self._bytes_beside_body = 0
         self.out.is_receiving = False
-        request, self._request = self._request, None
-        assert request
         request.is_complete = True
-        if self.out.is_closing or request in self._waiting:
+        if self.out.is_closing or (self._waiting and request in self._waiting):
             return None
         if request is not self._active:
             self._begin(request)

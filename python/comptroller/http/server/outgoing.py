@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
 
 #: What the client of a request may still send after its response has ended, in bytes. A client
 #: that sends more before it reads gets no response to a refused load.
@@ -46,8 +45,13 @@ class Outgoing:
         self.is_receiving = False  # a request whose end has not arrived; set by the protocol
         self.is_closing = False  # whether the connection is closed, or lingers
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
+    def pause_reading(self) -> None:
+        """Receives nothing until `resume_reading`."""
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Receives again."""
+        self._transport.resume_reading()
 
     @property
     def is_lingering(self) -> bool:

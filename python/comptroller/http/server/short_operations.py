@@ -99,14 +99,14 @@ class ShortOperations:
 
     def _is_within(self, rate: Rate, request: Request) -> bool:
         """Counts a request of a known client, at a route of an operation."""
-        parts = (request.method, request.target, request.headers)
+        parts = (request.method, request.target, request.fields)
         client = self._core.client_of(*parts, self._bearer.verifier.clock())
         return client != b"" and rate.wait_s(msgspec.json.decode(client)) == 0
 
     def _read(self, connection: Connection, request: Request) -> bool:
         if request.body:
             return False
-        answer = self._core.read(self._store, request.target, request.headers, request.keep_alive)
+        answer = self._core.read(self._store, request.target, request.fields, request.keep_alive)
         # uvloop also passes decrypted data on when it runs callbacks. Only right after it polled,
         # the requests that follow had begun to arrive before this one.
         if connection.is_secure:
@@ -121,7 +121,7 @@ class ShortOperations:
 
     def _submit(self, connection: Connection, request: Request) -> bool:
         writes = self._writes.current()
-        parts = (request.method, request.target, request.headers, request.body)
+        parts = (request.method, request.target, request.fields, request.body)
         keeps_alive = connection.keeps_alive(request)
         ticket = self._core.submit(self._store, writes.deferred, *parts, keeps_alive)
         if ticket is None:
@@ -188,9 +188,9 @@ class ShortOperations:
     def _end_iteration(self) -> None:
         self._is_iteration_ending = False
         self._core.end_reads()
-        lines = self._core.take_log()
-        if lines:
-            self._log.write(lines)
+        lines, count = self._core.take_log()
+        if count:
+            self._log.write(lines, count)
 
     def _counts(self) -> list[tuple[str, str, list[int], float]]:
         return [
