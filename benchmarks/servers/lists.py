@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
@@ -75,6 +76,8 @@ SHAPES: dict[str, tuple[str, dict[str, str]]] = {
 TLS, PROXIED = "20 claims over TLS", "20 claims behind nginx"
 #: The cases of our server only, with TLS of its own and with a proxy.
 FRONTS = (TLS, PROXIED)
+PAGE = "page us"  # the CPU time of the page alone
+PAGES = 1_000
 SLOW_ROUND_S = 3  # so that a round of a slow server has enough requests for a p99
 
 
@@ -118,7 +121,15 @@ def _comptroller(store: Path) -> Iterator[Measure]:
         if NGINX:
             fronts[PROXIED] = stack.enter_context(behind_nginx(server, folder))
         behind = {name: _ready(store, front, bearer, ROUND_S) for name, front in fronts.items()}
-        yield lambda name: behind[name](case(20)) if name in behind else measure(name)
+        pages = {case(size): partial(_page_us, store, size) for size in SIZES}
+
+        def measure_all(name: str) -> dict[str, float]:
+            if name in behind:
+                return behind[name](case(20))
+            page = {PAGE: pages[name]()} if name in pages else {}
+            return measure(name) | page
+
+        yield measure_all
 
 
 @contextmanager
@@ -138,28 +149,61 @@ def _ready(
     headers = {"Authorization": f"Bearer {bearer}"}
     rounds: dict[str, Callable[[], dict[str, float]]] = {}
     for size in SIZES:
-        _require_claims(store, size, ask(server.address, path_of(size), headers))
+        answer = ask(server.address, path_of(size), headers)
+        _require_claims(store, size, answer)
         wrk(WARM_UP_S, server.address + path_of(size), CONNECTIONS, headers)
         rounds[case(size)] = partial(
-            measured, server, path_of(size), CONNECTIONS, headers, seconds=seconds
+            measured,
+            server,
+            path_of(size),
+            CONNECTIONS,
+            headers,
+            seconds=seconds,
+            least_bytes=len(answer),
         )
     for name, (query, more) in shapes.items():
         path, sent = path_of(20) + query, {**headers, **more}
         plain = {key: value for key, value in sent.items() if key != "Accept-Encoding"}
-        _require_claims(store, 20, ask(server.address, path, plain))
-        rounds[shape(name)] = partial(measured, server, path, CONNECTIONS, sent, seconds=seconds)
+        answer = ask(server.address, path, plain)
+        _require_claims(store, 20, answer)
+        rounds[shape(name)] = partial(
+            measured,
+            server,
+            path,
+            CONNECTIONS,
+            sent,
+            seconds=seconds,
+            least_bytes=len(answer),
+        )
     return lambda name: rounds[name]() if name in rounds else {}
 
 
-def page_of(store: Path, size: int) -> bytes:
-    """Returns the page that all servers must return."""
+@contextmanager
+def _page_reader(store: Path, size: int) -> Iterator[Callable[[], bytes]]:
     from comptroller._core import Principal, Store
 
     principal, opened = Principal(CUSTOMER, "bench", [SCOPE]), Store(str(store), True)
     try:
-        return opened.call(principal, "claims.list", [("limit", str(size))])[0]
+        yield lambda: opened.call(principal, "claims.list", [("limit", str(size))])[0]
     finally:
         opened.close()
+
+
+def page_of(store: Path, size: int) -> bytes:
+    """Returns the page that all servers must return."""
+    with _page_reader(store, size) as read:
+        return read()
+
+
+def _page_us(store: Path, size: int) -> float:
+    """Returns the CPU time of the page in this process, without HTTP."""
+    with _page_reader(store, size) as read:
+        for _ in range(PAGES // 10):
+            read()
+        began = time.thread_time()
+        for _ in range(PAGES):
+            read()
+        return (time.thread_time() - began) / PAGES * 1e6
 
 
 def need_owned(folder: Path) -> Path:

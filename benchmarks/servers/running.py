@@ -155,15 +155,19 @@ def measured(
     headers: Mapping[str, str],
     *words: str,
     seconds: int = ROUND_S,
+    least_bytes: int = 0,
 ) -> dict[str, float]:
     """Runs a round on kept-alive connections: requests/s, latencies, resource use.
 
-    With arguments for wrk.lua the requests are creates. Returns when the server has also finished
-    the requests for which the generator no longer waited.
+    Raises if a response had an error status, or all together fewer bytes than
+    `least_bytes` each. With arguments for wrk.lua the requests are creates. Returns when the
+    server has also finished the requests for which the generator no longer waited.
     """
     before = usage(server)
     told = wrk(seconds, server.address + path, connections, headers, *words)
     after = usage(server)
+    if told["bytes"] < told["requests"] * least_bytes:
+        raise RuntimeError("some responses were not complete")
     found = {
         "requests": told["requests"],
         "requests/s": told["requests"] / told["seconds"],

@@ -19,6 +19,6 @@ end
 function done(summary, latency, requests)
   local errors = summary.errors
   local failed = errors.connect + errors.read + errors.write + errors.status + errors.timeout
-  io.write(string.format('\n{"requests":%d,"seconds":%f,"failed":%d,"p50":%d,"p99":%d}\n',
-    summary.requests, summary.duration / 1e6, failed, latency:percentile(50), latency:percentile(99)))
+  io.write(string.format('\n{"requests":%d,"seconds":%f,"failed":%d,"bytes":%d,"p50":%d,"p99":%d}\n',
+    summary.requests, summary.duration / 1e6, failed, summary.bytes, latency:percentile(50), latency:percentile(99)))
 end

@@ -261,7 +261,7 @@ class Connection(asyncio.Protocol):
             if field_bytes > LARGEST_HEAD:
                 return self._reject(431, TOO_LONG)
         self._request = None
-        self._expect_nothing()
+        self._deadline = self._idle_until = inf
         self._is_in_head = True
         self._bytes_beside_body = 0
         self.out.is_receiving = False
