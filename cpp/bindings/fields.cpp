@@ -96,9 +96,8 @@ py::object make_function(PyMethodDef& definition, const py::handle& self) {
 }
 
 py::tuple collect_fields() {
-  auto fields = std::make_unique<Fields>();
-  const py::capsule capsule(fields.get(), [](void* owned) { delete static_cast<Fields*>(owned); });
-  fields.release();
+  const py::capsule capsule(std::make_unique<Fields>().release(),
+                            [](void* owned) { delete static_cast<Fields*>(owned); });
   return py::make_tuple(make_function(add_definition, capsule),
                         make_function(take_definition, capsule));
 }

@@ -403,6 +403,16 @@ def test_what_http_1_1_does_not_permit_is_refused(
     assert b"\r\ndate: " in received
 
 
+@pytest.mark.parametrize("name", [b"Connection", b"proxy-connection", b"X"])
+def test_only_http_1_1_keeps_a_connection_open(impatient_server: Running, name: bytes) -> None:
+    head = b"GET /healthz HTTP/%s\r\nHost: a\r\n" + name + b": keep-alive\r\n\r\n"
+    old = impatient_server.answer(head % b"1.0" + LAST)
+    assert status(old) == 200
+    assert old.count(b"HTTP/1.1 ") == old.count(b"connection: close") == 1
+    assert status(impatient_server.answer(head % b"2.0")) == 505
+    assert impatient_server.answer(head % b"1.1" + LAST).count(b"HTTP/1.1 200 OK") == 2
+
+
 def test_a_refusal_after_a_head_request_has_its_body(impatient_server: Running) -> None:
     head = b"HEAD /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
     assert impatient_server.answer(head + b"FOO / HTTP/1.1\r\n\r\n").endswith(b"}")
