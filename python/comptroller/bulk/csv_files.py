@@ -7,6 +7,7 @@ import io
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,8 +34,9 @@ class CsvFile:
     broken row, which has too few or too many cells or a misplaced quote, has its text in the first
     column.
 
-    polars reads the file. Only if it fails, or a row may have too few cells, the module csv finds
-    the rows, and polars reads those that are whole.
+    polars reads the file only if each of its lines is a row, because it reads some broken rows as
+    others, and rows after a broken one before it. Otherwise the module csv finds the rows, and
+    polars reads those that are whole.
     """
 
     def __init__(self, path: str, name: str, separator: str) -> None:
@@ -42,25 +44,20 @@ class CsvFile:
         self._name = name
         self._separator = separator
         self._library = require("polars", f"reading {name}", "analysis")
-        self._is_regular: bool | None = None
 
     def frames(self, refuse: Refuse | None = None) -> Iterator[polars.DataFrame]:
         """Yields the rows in batches. Raises InvalidRequest if the file is not a table."""
         _require_lines(self._path, self._name)
-        done = 0
         with refusing(self._library, self._name):
+            if not self._are_lines_rows:
+                yield from self._slow_frames(refuse)
+                return
             rows = self._library.scan_csv(
                 self._path, separator=self._separator, infer_schema=False, glob=False
             )
-            batches = iter(rows.collect_batches())
-            while (frame := self._next(batches)) is not None:
+            for frame in rows.collect_batches(maintain_order=True):
                 _require_single(frame.columns, self._name)
                 yield frame
-                done += frame.height
-                if self._is_regular is False:
-                    break
-            if self._is_regular is False:
-                yield from self._slow_frames(done, refuse)
 
     def line_numbers(self) -> LineNumbers:
         """Returns the lines of the rows."""
@@ -68,30 +65,17 @@ class CsvFile:
         records = self._records()
         header, _, _ = next(records, (1, None, ""))
         with refusing(self._library, self._name):
-            if self._are_lines_rows():
+            if self._are_lines_rows:
                 return LineNumbers(header)
         for row, (line, _, _) in enumerate(records, start=1):
             lines.note(row, line)
         return lines
 
-    def _next(self, batches: Iterator[polars.DataFrame]) -> polars.DataFrame | None:
-        """Returns the next rows as polars reads them; None at the end, or if it must not."""
-        if self._is_regular is False:
-            return None
-        try:
-            frame = next(batches, None)
-        except self._library.exceptions.PolarsError:
-            self._is_regular = False
-            return None
-        if frame is None or self._is_regular or not _may_be_short(frame):
-            return frame
-        self._is_regular = self._are_lines_rows()
-        return frame if self._is_regular else None
-
+    @cached_property
     def _are_lines_rows(self) -> bool:
         """Whether every line is a row with as many cells as the first one, or is empty."""
         separator = re.escape(self._separator)
-        cell = f'(?:{_IN_QUOTES}|[^"{separator}]*)'
+        cell = f'(?:{_IN_QUOTES}|[^"{separator}\r]*)'
         lines = self._library.scan_lines(self._path)
         text = self._library.col("line")
         try:
@@ -137,15 +121,14 @@ class CsvFile:
                     del taken[1:]
                 yield begin, cells, "".join(taken)
 
-    def _slow_frames(self, done: int, refuse: Refuse | None) -> Iterator[polars.DataFrame]:
-        """Yields the rows after the first `done`."""
+    def _slow_frames(self, refuse: Refuse | None) -> Iterator[polars.DataFrame]:
+        """Yields the rows that the module csv finds."""
         records = self._records()
         _, header, text = next(records, (0, None, ""))
         if not header:
             raise invalid("source", f"{self._name} cannot be read: its first row is broken")
         whole = _whole_row(self._separator)
-        row = done
-        deque(islice(records, done), maxlen=0)
+        row = 0
         while batch := list(islice(records, _ROWS_AT_ONCE)):
             texts = [text if text.endswith("\n") else f"{text}\n"]
             broken: dict[int, str] = {}
@@ -157,7 +140,7 @@ class CsvFile:
                 if cells is None or cells:
                     broken[place] = given.rstrip("\r\n")
                     if refuse is not None:
-                        refuse(row + place + 1, _why(cells, len(header), line))
+                        refuse(row + place + 1, _why(cells, len(header), line, given))
             if row == 0 and broken and len(broken) == sum(cells != [] for _, cells, _ in batch):
                 raise self._not_a_table(batch, len(header))
             yield self._frame(texts, broken, header)
@@ -183,12 +166,12 @@ class CsvFile:
         return written.getvalue()
 
     def _not_a_table(self, batch: Any, width: int) -> Exception:
-        line, cells, _ = next(each for each in batch if each[1] != [])
+        line, cells, given = next(each for each in batch if each[1] != [])
         return invalid(
             "source",
-            f"{self._name} cannot be read: {_why(cells, width, line)}; the first row must be the "
-            "header, and each row have its cells: delete rows above the header, and quote cells "
-            "that contain the separator",
+            f"{self._name} cannot be read: {_why(cells, width, line, given)}; the first row must "
+            "be the header, and each row have its cells: delete rows above the header, and quote "
+            "cells that contain the separator",
         )
 
 
@@ -215,14 +198,9 @@ class _Lines:
             yield line
 
 
-def _may_be_short(frame: polars.DataFrame) -> bool:
-    """Whether a row may have fewer cells than the header: its last one is null."""
-    if frame.width == 1:
-        return False
-    return frame.to_series(frame.width - 1).null_count() > 0
-
-
-def _why(cells: list[str] | None, width: int, line: int) -> str:
+def _why(cells: list[str] | None, width: int, line: int, text: str) -> str:
+    if cells is None and '"' not in text:
+        return f"line {line} has a CR that does not end it; lines end with LF or CR LF"
     if cells is None:
         return f"line {line} has a quote that is not closed, or in a wrong place"
     several = "cell" if len(cells) == 1 else "cells"
@@ -233,8 +211,8 @@ def _why(cells: list[str] | None, width: int, line: int) -> str:
 def _whole_row(separator: str) -> Callable[[str], object]:
     """Returns whether polars reads a record as the module csv does."""
     escaped = re.escape(separator)
-    cell = f'(?:{_IN_QUOTES}|[^"{escaped}\\n]*)'
-    return re.compile(f"{cell}(?:{escaped}{cell})*\\n?").fullmatch
+    cell = f'(?:{_IN_QUOTES}|[^"{escaped}\\r\\n]*)'
+    return re.compile(f"{cell}(?:{escaped}{cell})*\\r?\\n?").fullmatch
 
 
 def _ended(record: str) -> str:
@@ -242,10 +220,10 @@ def _ended(record: str) -> str:
 
 
 def _require_lines(path: str, name: str) -> None:
-    """Raises InvalidRequest for a file whose lines end with CR alone, which would be one line."""
+    """Raises InvalidRequest for a file whose lines end with CR alone."""
     with Path(path).open("rb") as file:
-        head = file.read(1 << 20)
-    if b"\r" in head and b"\n" not in head:
+        first = file.readline(1 << 20)
+    if b"\r" in first.rstrip(b"\r\n"):
         raise invalid(
             "source",
             f"{name} cannot be read: its lines end with CR; convert them, for example with "

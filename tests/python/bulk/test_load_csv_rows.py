@@ -29,21 +29,29 @@ BROKEN = {
     "text after a quote": row(2, '"x"y'),
     "a quote that is not closed at the end": row(2, more=',"'),
     "a quote in an amount": row(2, '5" x'),
+    "an empty cell too many": row(2, "1,50").removesuffix("2026-01-01"),
+    "quotes within quotes": row(2, '"1"2"3"'),
+    "two quotes at each end": row(2, '""1""'),
+    "a CR within it": f"{row(2)}\r{row(3)}",
 }
 
 
+@pytest.mark.parametrize("is_ended", [True, False])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("place", [1, 3])
 @pytest.mark.parametrize("broken", BROKEN)
 def test_a_broken_row_is_one_rejection(
-    operator: Service, tmp_path: Path, broken: str, place: int, end: str
+    operator: Service, tmp_path: Path, broken: str, place: int, end: str, is_ended: bool
 ) -> None:
     rows = [row(n) for n in range(3, place + 2)] + [BROKEN[broken], "", row(1, "x"), row(0)]
     name = tmp_path / "x.csv"
-    name.write_bytes(file_of(*rows, end=end).getvalue())
+    content = file_of(*rows, end=end).getvalue()
+    name.write_bytes(content if is_ended else content.removesuffix(end.encode()))
     result = accounted(operator.load("claims", name, keep_going=True, rejects=tmp_path / "r.csv"))
     assert [each.line for each in result.rejections] == [place + 1, place + 3]
     assert (result.inserted, result.blank) == (place, 1)
+    loaded = {each.id for each in operator.claims.list()}
+    assert loaded == {f"c{n}" for n in (0, *range(3, place + 2))}
     first = result.rejections[0].message
     assert f"line {place + 1} has" in first or first.startswith("amount: ")
     rejects = (tmp_path / "r.csv").read_text()
@@ -79,6 +87,14 @@ def test_rejections_have_the_lines_of_the_file(
     found = [each.line for each in result.rejections]
     assert found == [*lines, *([last] if broken else [])]
     assert min(each.first_line for each in result.summary()) == lines[0]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_broken_row_among_full_rows_is_one_rejection(operator: Service, broken: str) -> None:
+    content = file_of(row(1), BROKEN[broken], row(4))
+    result = accounted(operator.load("claims", content, keep_going=True))
+    assert [each.line for each in result.rejections] == [3]
+    assert {each.id for each in operator.claims.list()} == {"c1", "c4"}
 
 
 def test_quotes_within_cells_are_text(operator: Service) -> None:
