@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from comptroller.bulk.line_numbers import LineNumbers
 from comptroller.bulk.tables import refusing
@@ -63,12 +63,12 @@ class CsvFile:
         """Returns the lines of the rows."""
         lines = LineNumbers()
         records = self._records()
-        header, _, _ = next(records, (1, None, ""))
+        header = next(records, None)
         with refusing(self._library, self._name):
             if self._are_lines_rows:
-                return LineNumbers(header)
-        for row, (line, _, _) in enumerate(records, start=1):
-            lines.note(row, line)
+                return LineNumbers(header.line if header else 1)
+        for row, each in enumerate(records, start=1):
+            lines.note(row, each.line)
         return lines
 
     @cached_property
@@ -89,12 +89,10 @@ class CsvFile:
         except self._library.exceptions.PolarsError:  # not UTF-8, or very many columns
             return False
 
-    def _records(self) -> Iterator[tuple[int, list[str] | None, str]]:
-        """Yields the line, cells and text of each record; None for cells with broken quotes.
-
-        Records of another width than the first one end with their first line.
-        """
+    def _records(self) -> Iterator[_Record]:
+        """Yields the records; each line of one whose quotes are broken is a record."""
         width = 0
+        end_of_broken, of_broken = 0, ""
         with Path(self._path).open(encoding="utf-8-sig", newline="\n") as file:
             lines = _Lines(file)
             while True:
@@ -114,41 +112,48 @@ class CsvFile:
                     if not width:
                         continue  # before the header
                 width = width or len(cells or ())
-                if cells is None or (cells and len(cells) != width):
-                    if len(taken) > 1:
-                        cells = None
+                why = _why(cells, width, taken[0]) if cells != [] else ""
+                if cells and why and lines.number - begin > 1 and lines.number > end_of_broken:
+                    # A line within the quotes could be a row by chance.
+                    end_of_broken = lines.number
+                    of_broken = (
+                        f"is in a row of {len(cells)} cells that quotes extend over the lines "
+                        f"{begin} to {end_of_broken - 1}; the first row has {width}"
+                    )
+                if begin < end_of_broken and cells != []:
+                    why = of_broken
+                if why:
                     lines.push_back(taken[1:])
                     del taken[1:]
-                yield begin, cells, "".join(taken)
+                yield _Record(begin, cells or [], "".join(taken), why and f"line {begin} {why}")
 
     def _slow_frames(self, refuse: Refuse | None) -> Iterator[polars.DataFrame]:
         """Yields the rows that the module csv finds."""
         records = self._records()
-        _, header, text = next(records, (0, None, ""))
-        if not header:
+        header = next(records, None)
+        if header is None or header.why:
             raise invalid("source", f"{self._name} cannot be read: its first row is broken")
         whole = _whole_row(self._separator)
         row = 0
         while batch := list(islice(records, _ROWS_AT_ONCE)):
-            texts = [text if text.endswith("\n") else f"{text}\n"]
+            texts = [_ended(header.text)]
             broken: dict[int, str] = {}
-            for place, (line, cells, given) in enumerate(batch):
-                if cells and len(cells) == len(header):
-                    texts.append(_ended(given) if whole(given) else self._rewritten(cells))
+            for place, each in enumerate(batch):
+                if each.cells and not each.why:
+                    is_whole = whole(each.text)
+                    texts.append(_ended(each.text) if is_whole else self._rewritten(each.cells))
                     continue
                 texts.append("\n")
-                if cells is None or cells:
-                    broken[place] = given.rstrip("\r\n")
+                if each.why:
+                    broken[place] = each.text.rstrip("\r\n")
                     if refuse is not None:
-                        refuse(row + place + 1, _why(cells, len(header), line, given))
-            if row == 0 and broken and len(broken) == sum(cells != [] for _, cells, _ in batch):
-                raise self._not_a_table(batch, len(header))
-            yield self._frame(texts, broken, header)
+                        refuse(row + place + 1, each.why)
+            if row == 0 and broken and all(each.why or not each.cells for each in batch):
+                raise self._not_a_table(batch[min(broken)].why)
+            yield self._frame(texts, broken)
             row += len(batch)
 
-    def _frame(
-        self, texts: list[str], broken: dict[int, str], header: list[str]
-    ) -> polars.DataFrame:
+    def _frame(self, texts: list[str], broken: dict[int, str]) -> polars.DataFrame:
         text = "".join(texts)
         frame: polars.DataFrame = self._library.read_csv(
             io.BytesIO(text.encode()), separator=self._separator, infer_schema=False
@@ -165,14 +170,22 @@ class CsvFile:
         csv.writer(written, delimiter=self._separator, lineterminator="\n").writerow(cells)
         return written.getvalue()
 
-    def _not_a_table(self, batch: Any, width: int) -> Exception:
-        line, cells, given = next(each for each in batch if each[1] != [])
+    def _not_a_table(self, why: str) -> Exception:
         return invalid(
             "source",
-            f"{self._name} cannot be read: {_why(cells, width, line, given)}; the first row must "
-            "be the header, and each row have its cells: delete rows above the header, and quote "
-            "cells that contain the separator",
+            f"{self._name} cannot be read: {why}; the first row must be the header, and each row "
+            "have its cells: delete rows above the header, and quote cells that contain the "
+            "separator",
         )
+
+
+class _Record(NamedTuple):
+    """A record: its first line, cells, text, and why it is not a row, if it is not."""
+
+    line: int
+    cells: list[str]
+    text: str
+    why: str
 
 
 class _Lines:
@@ -198,14 +211,17 @@ class _Lines:
             yield line
 
 
-def _why(cells: list[str] | None, width: int, line: int, text: str) -> str:
-    if cells is None and '"' not in text:
-        return f"line {line} has a CR that does not end it; lines end with LF or CR LF"
+def _why(cells: list[str] | None, width: int, line: str) -> str:
+    """Returns why cells are not a row; nothing if they are."""
+    if cells is None and '"' not in line:
+        return "has a CR that does not end it; lines end with LF or CR LF"
     if cells is None:
-        return f"line {line} has a quote that is not closed, or in a wrong place"
+        return "has a quote that is not closed, or in a wrong place"
+    if len(cells) == width:
+        return ""
     several = "cell" if len(cells) == 1 else "cells"
     comparison = "more cells than the first row" if len(cells) > width else "too few cells"
-    return f"line {line} has {comparison}: {len(cells)} {several}, and the first row has {width}"
+    return f"has {comparison}: {len(cells)} {several}, and the first row has {width}"
 
 
 def _whole_row(separator: str) -> Callable[[str], object]:

@@ -97,6 +97,16 @@ def test_a_broken_row_among_full_rows_is_one_rejection(operator: Service, broken
     assert {each.id for each in operator.claims.list()} == {"c1", "c4"}
 
 
+def test_no_line_within_quotes_is_a_row(operator: Service) -> None:
+    inside = row(2)
+    content = file_of(row(1), f'c9,"x\n{inside}\n', f'{inside}\n{inside[:-1]}"', "", row(3))
+    result = accounted(operator.load("claims", content, keep_going=True))
+    assert [each.line for each in result.rejections] == [3, 4, 6, 7]
+    expected = "line 4 is in a row of 2 cells that quotes extend over the lines 3 to 7; the first"
+    assert expected in result.rejections[1].message
+    assert (result.inserted, result.blank) == (2, 2)
+
+
 def test_quotes_within_cells_are_text(operator: Service) -> None:
     header = f"{HEADER},error_message"
     rows = [f'{row(1)},5" pipe', f'{row(2)},a "quoted"', f'{row(3)},"a ""b"" c"', row(4)]
