@@ -7,6 +7,7 @@ from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree.ElementTree import ParseError
 
+from comptroller.bulk.cell_texts import text_of
 from comptroller.bulk.unread_cells import UnreadCell, covered, errors_and_formulas, merged
 from comptroller.errors import invalid, require
 
@@ -64,7 +65,7 @@ def _rows(path: str, workbook: Any, sheet: str) -> list[list[object]]:
             rows[row][column] = cell
     for row, column, (top, left) in merged(found.merged_cell_ranges or ()):
         if row < len(rows) and column < len(rows[row]) and rows[top][left] != "":
-            rows[row][column] = covered(str(rows[top][left]))
+            rows[row][column] = covered(text_of(rows[top][left]))
     return rows
 
 

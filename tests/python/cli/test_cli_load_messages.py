@@ -75,3 +75,19 @@ def test_the_rest_of_many_rejections_is_in_the_file(run: Run, tmp_path: Path) ->
     assert "... and 10 more; --rejects FILE.csv writes all\n" in run("load", "claims", "x.csv").out
     ended = run("load", "claims", "x.csv", "--rejects", "r.csv")
     assert "... and 10 more; r.csv has all\n" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("text", "is_header"),
+    [
+        ("Rewards of May\nid;amount\nc;1\n", False),
+        ("id;amount\nc;1\n", True),
+        ("Betrag\n1.5\n", True),
+    ],
+)
+def test_a_suggestion_without_members_asks_for_the_header(
+    run: Run, tmp_path: Path, text: str, is_header: bool
+) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    printed = run("load", "claims", "x.csv", "--suggest").out
+    assert ("the first row must be the header" not in printed) == is_header
