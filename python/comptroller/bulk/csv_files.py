@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from comptroller.bulk.line_numbers import LineNumbers
-from comptroller.bulk.tables import refusing
+from comptroller.bulk.tables import batches, refusing
 from comptroller.errors import invalid, require
 
 if TYPE_CHECKING:
@@ -49,13 +49,15 @@ class CsvFile:
         """Yields the rows in batches. Raises InvalidRequest if the file is not a table."""
         _require_lines(self._path, self._name)
         with refusing(self._library, self._name):
+            if next(self._records(), None) is None:
+                return
             if not self._are_lines_rows:
                 yield from self._slow_frames(refuse)
                 return
             rows = self._library.scan_csv(
                 self._path, separator=self._separator, infer_schema=False, glob=False
             )
-            for frame in rows.collect_batches(maintain_order=True):
+            for frame in batches(rows):
                 _require_single(frame.columns, self._name)
                 yield frame
 
@@ -152,6 +154,8 @@ class CsvFile:
                 raise self._not_a_table(batch[min(broken)].why)
             yield self._frame(texts, broken)
             row += len(batch)
+        if row == 0:
+            yield self._frame([_ended(header.text)], {})
 
     def _frame(self, texts: list[str], broken: dict[int, str]) -> polars.DataFrame:
         text = "".join(texts)

@@ -18,7 +18,7 @@ def parquet_frames(path: str, name: str) -> Iterator[polars.DataFrame]:
     library = require("polars", f"reading {name}", "analysis")
     with refusing(library, name):
         rows = library.scan_parquet(path, glob=False, hive_partitioning=False)
-        yield from _batches(rows.with_columns(_uuids(library, path, rows.collect_schema())))
+        yield from batches(rows.with_columns(_uuids(library, path, rows.collect_schema())))
 
 
 def _uuids(library: Any, path: str, schema: polars.Schema) -> list[polars.Expr]:
@@ -40,10 +40,10 @@ def _uuids(library: Any, path: str, schema: polars.Schema) -> list[polars.Expr]:
 _HEX_OF_UUID = "^(.{8})(.{4})(.{4})(.{4})(.{12})$"
 
 
-def _batches(rows: polars.LazyFrame) -> Iterator[polars.DataFrame]:
+def batches(rows: polars.LazyFrame) -> Iterator[polars.DataFrame]:
     """Yields the rows in batches; one that is empty if there are none."""
     is_empty = True
-    for frame in rows.collect_batches():
+    for frame in rows.collect_batches(maintain_order=True):
         is_empty = False
         yield frame
     if is_empty:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,41 @@ def test_a_file_without_whole_rows_is_refused_at_once(
 ) -> None:
     with pytest.raises(InvalidRequest, match=r"line 2 has .*the first row must be the header"):
         operator.load("claims", file_of(*rows), keep_going=True)
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.txt"])
+@pytest.mark.parametrize(
+    "text", [row(1), f"{row(1)}\n\n", 'x"y,z', "title,\n", '"title",x\n', "\ufeffa,b"]
+)
+def test_a_first_row_without_members_is_refused_also_without_rows(
+    operator: Service, tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text.replace(",", "\t") if name == "x.tsv" else text)
+    with pytest.raises(InvalidRequest, match="no column of the first row"):
+        operator.load("claims", tmp_path / name)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_header_may_have_line_breaks(operator: Service, tmp_path: Path, separator: str) -> None:
+    text = f'"of\ntwo lines",{HEADER}\n,{row(1)}\n,{row(2)},x\n'.replace(",", separator)
+    (tmp_path / "x.csv").write_text(text)
+    result = accounted(operator.load("claims", tmp_path / "x.csv", keep_going=True))
+    assert (result.inserted, [each.line for each in result.rejections]) == (1, [4])
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", f"{HEADER}\n", f"\n{HEADER}"])
+def test_a_file_without_rows_may_be_loaded(operator: Service, tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    assert accounted(operator.load("claims", tmp_path / "x.csv")).inserted == 0
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.ndjson", "x"])
+@pytest.mark.parametrize("before", ["", "\ufeff", "\n "])
+def test_json_in_a_file_of_another_name_is_loaded(
+    operator: Service, tmp_path: Path, name: str, before: str
+) -> None:
+    record = dict(zip(HEADER.split(","), row(1).split(","), strict=True))
+    for text in (json.dumps(record), json.dumps([record]), json.dumps([record], indent=2)):
+        (tmp_path / name).write_text(before + text)
+        result = accounted(operator.load("claims", tmp_path / name))
+        assert result.inserted + result.unchanged == 1
