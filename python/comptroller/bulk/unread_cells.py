@@ -45,6 +45,8 @@ def errors_and_formulas(path: str, sheet: str) -> Iterator[tuple[int, int, Unrea
     is_calculated = settings is None or settings.get("fullCalcOnLoad") not in ("1", "true")
     for _, cell in ElementTree.iterparse(io.BytesIO(data)):
         if not cell.tag.endswith("}c"):
+            if cell.tag.endswith("}row"):
+                cell.clear()
             continue
         place = _PLACE.fullmatch(cell.get("r", ""))
         value = cell.findtext("{*}v") or ""
@@ -59,7 +61,6 @@ def errors_and_formulas(path: str, sheet: str) -> Iterator[tuple[int, int, Unrea
         ):
             why = "is a formula that has no value; open the file in a spreadsheet and save it"
             found = UnreadCell(f"={formula.text or ''}", why)
-        cell.clear()
         if found is not None and place is not None:
             yield int(place[2]) - 1, _column(place[1]), found
 
