@@ -18,6 +18,8 @@ def row(amount: str = "1", created_at: str = "2026-01-31", id: str = "c1") -> st
 
 ADVICE = {
     "a decimal comma": (row('"1,5"'), "give --decimal , if"),
+    "commas between thousands": (row('"1,655.39"'), "remove the commas between its thousands"),
+    "more commas": (row('"1,655,000"'), "remove the commas between its thousands"),
     "a local time": (row(created_at="2026-01-31 13:00"), "give --tz, such as --tz UTC or"),
     "a day or a month": (row(created_at="03/04/2026"), "give --dayfirst or --monthfirst"),
 }
