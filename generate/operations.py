@@ -20,6 +20,7 @@ _TYPES = {
     "word": "str",
 }
 _SEVERAL = {"Id": "Ids", "str": "Texts"}
+_PAGE_SIZE = "items on a page, 1 to 1000; it does not limit how many are returned"
 _PAGING = ("limit", "order", "page_cursor")
 _KEY = "repeating the call with the same key returns the first answer"
 _MORE = {
@@ -312,7 +313,7 @@ def _iter(resource: Resource, operation: Operation) -> str:
                 8,
                 sentence(f"iterates over all {resource.plural} that match"),
                 "A page is fetched when its first item is needed.",
-                [("order", _MORE["order"]), ("limit", _MORE["limit"]), *_FILTERS],
+                [("order", _MORE["order"]), ("limit", _PAGE_SIZE), *_FILTERS],
                 [("InvalidRequest", "a filter is unknown or not valid")],
             ),
             f'        return self._walk("{operation.name}", Page[{resource.record}], filters, '

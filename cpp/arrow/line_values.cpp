@@ -160,8 +160,11 @@ void LineValues::read_format(const ArrowSchema& schema) {
   } else if (format.starts_with('+')) {
     read_nested(schema);
   } else {
-    refuse("has the Arrow type \"" + std::string(format) + "\"; give text, decimals, integers, " +
-           "booleans, timestamps with a time zone, or lists and structs of these");
+    const bool is_bytes =
+        format == "z" || format == "Z" || format == "vz" || format.starts_with("w:");
+    refuse((is_bytes ? "is bytes" : "has the Arrow type \"" + std::string(format) + '"') +
+           "; give text, decimals, integers, booleans, UUIDs, timestamps with a time zone, or " +
+           "lists and structs of these");
   }
 }
 

@@ -107,7 +107,7 @@ class AsyncClaims(AsyncResource):
 
         Args:
             order: order by creation time, newest first by default.
-            limit: items on a page, 1 to 1000.
+            limit: items on a page, 1 to 1000; it does not limit how many are returned.
             filters: those of `list`.
 
         Raises:

@@ -17,6 +17,7 @@ Rejected = TypeVar("Rejected", bound=Rejection | RejectionGroup)
 # A member in a message of the core, and its value, if that is a text or a number.
 _TEXT = re.compile(r'(\w+): must be [^"]*?, not "([^"]*)"')
 _NUMBER = re.compile(r"(\w+): must be a string, not (\d+):")
+_THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+\.\d+|\d{1,3}(,\d{3}){2,}")
 _ROUNDED = " may be a rounded float"
 
 
@@ -46,6 +47,8 @@ def _advice(
     for member, value in _TEXT.findall(message):
         if types.get(member) == "amount" and "," in value and GROUPED.fullmatch(value):
             yield 'give decimal="," if the comma separates the decimals'
+        if types.get(member) == "amount" and _THOUSANDS.fullmatch(value):
+            yield "remove the commas between its thousands"
         if types.get(member) == "timestamp":
             yield from _of_time(options, value)
     if any(types.get(member) == "timestamp" for member, _ in _NUMBER.findall(message)):

@@ -56,15 +56,15 @@ class FrameMapping:
         library = require("polars", "a mapping", "analysis")
         self._rows.require_columns(frame.columns)
         names = [self._mapping.rename.get(name, name) for name in frame.columns]
-        if not frame.height:
-            return Mapped(frame, None)
-        if not self._rows.types.keys() & {*names}:
+        if names and not self._rows.types.keys() & {*names}:
             shown = shorten(", ".join(frame.columns))
             raise invalid(
                 "source",
                 f"no column of the first row, {shown}, is a member of {self._kind}; the first row "
                 "must be the header: delete the rows above it, or give rename or a mapping",
             )
+        if not frame.height:
+            return Mapped(frame, None)
         constants = self._rows.constants
         if len({*names}) < len(names) or not all(
             isinstance(each, (str, bool)) for each in constants.values()

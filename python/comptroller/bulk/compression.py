@@ -172,7 +172,10 @@ def _unpacker(head: bytes) -> Callable[[BinaryIO], BinaryIO] | None:
 
 
 def _unzipped(file: BinaryIO, name: str, closing: ExitStack) -> tuple[BinaryIO, str] | None:
-    """Returns the only file of a zip archive and its name; None for a spreadsheet of Excel."""
+    """Returns the only file of a zip archive and its name; None for a spreadsheet of Excel.
+
+    Files whose names begin with a dot, as those of a file manager, do not count.
+    """
     archive = closing.enter_context(zipfile.ZipFile(file))
     names = set(archive.namelist())
     if _WORKBOOK in names:
@@ -184,7 +187,9 @@ def _unzipped(file: BinaryIO, name: str, closing: ExitStack) -> tuple[BinaryIO, 
     files = [
         each
         for each in archive.infolist()
-        if not each.is_dir() and not each.filename.startswith("__MACOSX/")
+        if not each.is_dir()
+        and not each.filename.startswith("__MACOSX/")
+        and not PurePath(each.filename).name.startswith(".")
     ]
     if len(files) != 1:
         raise invalid(

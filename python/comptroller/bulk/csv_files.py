@@ -7,12 +7,13 @@ import io
 import re
 from collections import deque
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from comptroller.bulk.line_numbers import LineNumbers
-from comptroller.bulk.tables import refusing
+from comptroller.bulk.tables import batches, refusing
 from comptroller.errors import invalid, require
 
 if TYPE_CHECKING:
@@ -33,8 +34,9 @@ class CsvFile:
     broken row, which has too few or too many cells or a misplaced quote, has its text in the first
     column.
 
-    polars reads the file. Only if it fails, or a row may have too few cells, the module csv finds
-    the rows, and polars reads those that are whole.
+    polars reads the file only if each of its lines is a row, because it reads some broken rows as
+    others, and rows after a broken one before it. Otherwise the module csv finds the rows, and
+    polars reads those that are whole.
     """
 
     def __init__(self, path: str, name: str, separator: str) -> None:
@@ -42,56 +44,40 @@ class CsvFile:
         self._name = name
         self._separator = separator
         self._library = require("polars", f"reading {name}", "analysis")
-        self._is_regular: bool | None = None
 
     def frames(self, refuse: Refuse | None = None) -> Iterator[polars.DataFrame]:
         """Yields the rows in batches. Raises InvalidRequest if the file is not a table."""
         _require_lines(self._path, self._name)
-        done = 0
         with refusing(self._library, self._name):
+            if next(self._records(), None) is None:
+                return
+            if not self._are_lines_rows:
+                yield from self._slow_frames(refuse)
+                return
             rows = self._library.scan_csv(
                 self._path, separator=self._separator, infer_schema=False, glob=False
             )
-            batches = iter(rows.collect_batches())
-            while (frame := self._next(batches)) is not None:
+            for frame in batches(rows):
                 _require_single(frame.columns, self._name)
                 yield frame
-                done += frame.height
-                if self._is_regular is False:
-                    break
-            if self._is_regular is False:
-                yield from self._slow_frames(done, refuse)
 
     def line_numbers(self) -> LineNumbers:
         """Returns the lines of the rows."""
         lines = LineNumbers()
         records = self._records()
-        header, _, _ = next(records, (1, None, ""))
+        header = next(records, None)
         with refusing(self._library, self._name):
-            if self._are_lines_rows():
-                return LineNumbers(header)
-        for row, (line, _, _) in enumerate(records, start=1):
-            lines.note(row, line)
+            if self._are_lines_rows:
+                return LineNumbers(header.line if header else 1)
+        for row, each in enumerate(records, start=1):
+            lines.note(row, each.line)
         return lines
 
-    def _next(self, batches: Iterator[polars.DataFrame]) -> polars.DataFrame | None:
-        """Returns the next rows as polars reads them; None at the end, or if it must not."""
-        if self._is_regular is False:
-            return None
-        try:
-            frame = next(batches, None)
-        except self._library.exceptions.PolarsError:
-            self._is_regular = False
-            return None
-        if frame is None or self._is_regular or not _may_be_short(frame):
-            return frame
-        self._is_regular = self._are_lines_rows()
-        return frame if self._is_regular else None
-
+    @cached_property
     def _are_lines_rows(self) -> bool:
         """Whether every line is a row with as many cells as the first one, or is empty."""
         separator = re.escape(self._separator)
-        cell = f'(?:{_IN_QUOTES}|[^"{separator}]*)'
+        cell = f'(?:{_IN_QUOTES}|[^"{separator}\r]*)'
         lines = self._library.scan_lines(self._path)
         text = self._library.col("line")
         try:
@@ -105,12 +91,10 @@ class CsvFile:
         except self._library.exceptions.PolarsError:  # not UTF-8, or very many columns
             return False
 
-    def _records(self) -> Iterator[tuple[int, list[str] | None, str]]:
-        """Yields the line, cells and text of each record; None for cells with broken quotes.
-
-        Records of another width than the first one end with their first line.
-        """
+    def _records(self) -> Iterator[_Record]:
+        """Yields the records; each line of one whose quotes are broken is a record."""
         width = 0
+        end_of_broken, of_broken = 0, ""
         with Path(self._path).open(encoding="utf-8-sig", newline="\n") as file:
             lines = _Lines(file)
             while True:
@@ -130,42 +114,50 @@ class CsvFile:
                     if not width:
                         continue  # before the header
                 width = width or len(cells or ())
-                if cells is None or (cells and len(cells) != width):
-                    if len(taken) > 1:
-                        cells = None
+                why = _why(cells, width, taken[0]) if cells != [] else ""
+                if cells and why and lines.number - begin > 1 and lines.number > end_of_broken:
+                    # A line within the quotes could be a row by chance.
+                    end_of_broken = lines.number
+                    of_broken = (
+                        f"is in a row of {len(cells)} cells that quotes extend over the lines "
+                        f"{begin} to {end_of_broken - 1}; the first row has {width}"
+                    )
+                if begin < end_of_broken and cells != []:
+                    why = of_broken
+                if why:
                     lines.push_back(taken[1:])
                     del taken[1:]
-                yield begin, cells, "".join(taken)
+                yield _Record(begin, cells or [], "".join(taken), why and f"line {begin} {why}")
 
-    def _slow_frames(self, done: int, refuse: Refuse | None) -> Iterator[polars.DataFrame]:
-        """Yields the rows after the first `done`."""
+    def _slow_frames(self, refuse: Refuse | None) -> Iterator[polars.DataFrame]:
+        """Yields the rows that the module csv finds."""
         records = self._records()
-        _, header, text = next(records, (0, None, ""))
-        if not header:
+        header = next(records, None)
+        if header is None or header.why:
             raise invalid("source", f"{self._name} cannot be read: its first row is broken")
         whole = _whole_row(self._separator)
-        row = done
-        deque(islice(records, done), maxlen=0)
+        row = 0
         while batch := list(islice(records, _ROWS_AT_ONCE)):
-            texts = [text if text.endswith("\n") else f"{text}\n"]
+            texts = [_ended(header.text)]
             broken: dict[int, str] = {}
-            for place, (line, cells, given) in enumerate(batch):
-                if cells and len(cells) == len(header):
-                    texts.append(_ended(given) if whole(given) else self._rewritten(cells))
+            for place, each in enumerate(batch):
+                if each.cells and not each.why:
+                    is_whole = whole(each.text)
+                    texts.append(_ended(each.text) if is_whole else self._rewritten(each.cells))
                     continue
                 texts.append("\n")
-                if cells is None or cells:
-                    broken[place] = given.rstrip("\r\n")
+                if each.why:
+                    broken[place] = each.text.rstrip("\r\n")
                     if refuse is not None:
-                        refuse(row + place + 1, _why(cells, len(header), line))
-            if row == 0 and broken and len(broken) == sum(cells != [] for _, cells, _ in batch):
-                raise self._not_a_table(batch, len(header))
-            yield self._frame(texts, broken, header)
+                        refuse(row + place + 1, each.why)
+            if row == 0 and broken and all(each.why or not each.cells for each in batch):
+                raise self._not_a_table(batch[min(broken)].why)
+            yield self._frame(texts, broken)
             row += len(batch)
+        if row == 0:
+            yield self._frame([_ended(header.text)], {})
 
-    def _frame(
-        self, texts: list[str], broken: dict[int, str], header: list[str]
-    ) -> polars.DataFrame:
+    def _frame(self, texts: list[str], broken: dict[int, str]) -> polars.DataFrame:
         text = "".join(texts)
         frame: polars.DataFrame = self._library.read_csv(
             io.BytesIO(text.encode()), separator=self._separator, infer_schema=False
@@ -182,14 +174,22 @@ class CsvFile:
         csv.writer(written, delimiter=self._separator, lineterminator="\n").writerow(cells)
         return written.getvalue()
 
-    def _not_a_table(self, batch: Any, width: int) -> Exception:
-        line, cells, _ = next(each for each in batch if each[1] != [])
+    def _not_a_table(self, why: str) -> Exception:
         return invalid(
             "source",
-            f"{self._name} cannot be read: {_why(cells, width, line)}; the first row must be the "
-            "header, and each row have its cells: delete rows above the header, and quote cells "
-            "that contain the separator",
+            f"{self._name} cannot be read: {why}; the first row must be the header, and each row "
+            "have its cells: delete rows above the header, and quote cells that contain the "
+            "separator",
         )
+
+
+class _Record(NamedTuple):
+    """A record: its first line, cells, text, and why it is not a row, if it is not."""
+
+    line: int
+    cells: list[str]
+    text: str
+    why: str
 
 
 class _Lines:
@@ -215,26 +215,24 @@ class _Lines:
             yield line
 
 
-def _may_be_short(frame: polars.DataFrame) -> bool:
-    """Whether a row may have fewer cells than the header: its last one is null."""
-    if frame.width == 1:
-        return False
-    return frame.to_series(frame.width - 1).null_count() > 0
-
-
-def _why(cells: list[str] | None, width: int, line: int) -> str:
+def _why(cells: list[str] | None, width: int, line: str) -> str:
+    """Returns why cells are not a row; nothing if they are."""
+    if cells is None and '"' not in line:
+        return "has a CR that does not end it; lines end with LF or CR LF"
     if cells is None:
-        return f"line {line} has a quote that is not closed, or in a wrong place"
+        return "has a quote that is not closed, or in a wrong place"
+    if len(cells) == width:
+        return ""
     several = "cell" if len(cells) == 1 else "cells"
     comparison = "more cells than the first row" if len(cells) > width else "too few cells"
-    return f"line {line} has {comparison}: {len(cells)} {several}, and the first row has {width}"
+    return f"has {comparison}: {len(cells)} {several}, and the first row has {width}"
 
 
 def _whole_row(separator: str) -> Callable[[str], object]:
     """Returns whether polars reads a record as the module csv does."""
     escaped = re.escape(separator)
-    cell = f'(?:{_IN_QUOTES}|[^"{escaped}\\n]*)'
-    return re.compile(f"{cell}(?:{escaped}{cell})*\\n?").fullmatch
+    cell = f'(?:{_IN_QUOTES}|[^"{escaped}\\r\\n]*)'
+    return re.compile(f"{cell}(?:{escaped}{cell})*\\r?\\n?").fullmatch
 
 
 def _ended(record: str) -> str:
@@ -242,10 +240,10 @@ def _ended(record: str) -> str:
 
 
 def _require_lines(path: str, name: str) -> None:
-    """Raises InvalidRequest for a file whose lines end with CR alone, which would be one line."""
+    """Raises InvalidRequest for a file whose lines end with CR alone."""
     with Path(path).open("rb") as file:
-        head = file.read(1 << 20)
-    if b"\r" in head and b"\n" not in head:
+        first = file.readline(1 << 20)
+    if b"\r" in first.rstrip(b"\r\n"):
         raise invalid(
             "source",
             f"{name} cannot be read: its lines end with CR; convert them, for example with "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 from typing import Literal, TypeAlias
 
@@ -22,6 +23,7 @@ FORMATS: dict[str, Format] = {
 
 _SEPARATORS = ",;\t|"
 _MARK = b"\xef\xbb\xbf"
+_JSON = re.compile(rb"\s*(\{|\[\s*\{)")  # a header may begin with a name in brackets
 _TEXT_BYTES = 1024  # in which text has no NUL
 
 _SAVE = "open it in a spreadsheet and save it as .xlsx or CSV"
@@ -54,14 +56,16 @@ def format_of(head: bytes, name: str) -> Format:
     promised = FORMATS.get(suffix)
     if promised in ("parquet", "xlsx") and head:
         raise invalid("source", f"{name} cannot be read: it is not a file of the format {suffix}")
+    if promised == "csv" and _JSON.match(head.removeprefix(_MARK)):
+        return "json"
     return promised or ("csv" if _is_table(head) else "json")
 
 
 def separator_of(head: bytes) -> str:
-    """Returns the separator that appears most often in the first line, outside of quotes."""
-    line = head.removeprefix(_MARK).lstrip(b"\r\n").partition(b"\n")[0]
-    plain = b"".join(line.split(b'"')[::2]).decode(errors="replace")
-    return max(_SEPARATORS, key=plain.count)
+    """Returns the separator that appears most often in the first row, outside of quotes."""
+    text = head.removeprefix(_MARK).lstrip(b"\r\n")
+    row = b"".join(text.split(b'"')[::2]).partition(b"\n")[0].decode(errors="replace")
+    return max(_SEPARATORS, key=row.count)
 
 
 def _refuse_others(head: bytes, name: str) -> None:

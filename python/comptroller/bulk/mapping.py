@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite, isnan
 from pathlib import Path
@@ -19,6 +19,7 @@ import msgspec
 from comptroller._core import exact_number
 from comptroller.arguments import nearest, path, refuse_unknown
 from comptroller.bulk.formulas import unescaped
+from comptroller.bulk.unread_cells import UnreadCell
 from comptroller.description import described, members
 from comptroller.errors import invalid, shorten
 
@@ -235,6 +236,10 @@ class RowMapping:
             return value
         if isinstance(value, str):
             return self._of_text(name, type, value)
+        if isinstance(value, UnreadCell):
+            raise invalid(name, f"{shorten(repr(value.text))} {value.why}")
+        if isinstance(value, (time, timedelta)):
+            raise invalid(name, f"{value} is a time without a day, not a value of this member")
         if isinstance(value, UUID):
             return str(value)
         if type == "timestamp" and isinstance(value, date):

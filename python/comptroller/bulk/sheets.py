@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
+from xml.etree.ElementTree import ParseError
 
+from comptroller.bulk.cell_texts import text_of
+from comptroller.bulk.unread_cells import UnreadCell, covered, errors_and_formulas, merged
 from comptroller.errors import invalid, require
 
 if TYPE_CHECKING:
@@ -22,8 +25,9 @@ class Sheet(NamedTuple):
 def read_sheet(path: str, name: str, sheet: str | None) -> Sheet:
     """Returns the rows of a sheet of an Excel file, also empty ones.
 
-    A column of cells of several types has the cells as objects. Raises InvalidRequest if no sheet
-    is named and several have rows.
+    A column of cells of several types has the cells as objects. Errors, formulas without a value
+    and cells that another one covers are `UnreadCell`. Raises InvalidRequest if no sheet is named
+    and several have rows.
     """
     frames = require("polars", f"reading {name}", "analysis")
     library = require("python_calamine", f"reading {name}", "analysis")
@@ -32,8 +36,15 @@ def read_sheet(path: str, name: str, sheet: str | None) -> Sheet:
         names: list[str] = workbook.sheet_names
         if sheet is not None and sheet not in names:
             raise invalid("sheet", f"{name} has no sheet {sheet!r}; it has {', '.join(names)}")
-        rows = [_rows(workbook, each) for each in ([sheet] if sheet is not None else names)]
-    except (library.CalamineError, library.XmlError, library.ZipError, OSError) as error:
+        rows = [_rows(path, workbook, each) for each in ([sheet] if sheet is not None else names)]
+    except (
+        library.CalamineError,
+        library.XmlError,
+        library.ZipError,
+        ParseError,
+        LookupError,
+        OSError,
+    ) as error:
         raise invalid("source", f"{name} cannot be read: {error}") from error
     filled = [each for each in rows if len(each) > 1] or rows[:1]
     if len(filled) > 1:
@@ -42,10 +53,20 @@ def read_sheet(path: str, name: str, sheet: str | None) -> Sheet:
     return _sheet(frames, name, filled[0] if filled else [])
 
 
-def _rows(workbook: Any, sheet: str) -> list[list[object]]:
+def _rows(path: str, workbook: Any, sheet: str) -> list[list[object]]:
     """Returns the rows of a sheet from its first; a sheet that only has a chart has none."""
     found = workbook.get_sheet_by_name(sheet)
-    return found.to_python(skip_empty_area=False) if found.height else []
+    rows: list[list[object]] = found.to_python(skip_empty_area=False) if found.height else []
+    if not rows:
+        return rows
+    for row, column, cell in errors_and_formulas(path, sheet):
+        rows.extend([""] * len(rows[0]) for _ in range(len(rows), row + 1))
+        if column < len(rows[row]):
+            rows[row][column] = cell
+    for row, column, (top, left) in merged(found.merged_cell_ranges or ()):
+        if row < len(rows) and column < len(rows[row]) and rows[top][left] != "":
+            rows[row][column] = covered(text_of(rows[top][left]))
+    return rows
 
 
 def _sheet(library: Any, name: str, rows: list[list[object]]) -> Sheet:
@@ -68,7 +89,7 @@ def _sheet(library: Any, name: str, rows: list[list[object]]) -> Sheet:
 
 
 def _title(cell: object) -> str | None:
-    value = _value(cell)
+    value = None if isinstance(cell, UnreadCell) else _value(cell)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return None if value is None else str(value)

@@ -131,6 +131,8 @@ def _lines(kind: str, columns: Columns, given: ColumnMapping) -> Iterator[str]:
     unused = [name for name in columns if name not in {*chosen, *guessed_columns}]
     if unused:
         yield f"# not used: {', '.join(map(_quoted, unused))}"
+    if not chosen and not guessed:
+        yield "# no column is known: the first row must be the header; delete the rows above it"
     missing = [
         name
         for name, each in wanted.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from glob import escape
 from typing import TYPE_CHECKING, Any
 
 from comptroller.errors import invalid, require
@@ -16,13 +17,33 @@ def parquet_frames(path: str, name: str) -> Iterator[polars.DataFrame]:
     """Yields the rows of a Parquet file in batches."""
     library = require("polars", f"reading {name}", "analysis")
     with refusing(library, name):
-        yield from _batches(library.scan_parquet(path, glob=False, hive_partitioning=False))
+        rows = library.scan_parquet(path, glob=False, hive_partitioning=False)
+        yield from batches(rows.with_columns(_uuids(library, path, rows.collect_schema())))
 
 
-def _batches(rows: polars.LazyFrame) -> Iterator[polars.DataFrame]:
+def _uuids(library: Any, path: str, schema: polars.Schema) -> list[polars.Expr]:
+    """Returns the columns of UUIDs as text, which polars reads as bytes."""
+    if library.Binary not in schema.values():
+        return []
+    duckdb = require("duckdb", "reading columns of bytes", "analysis")
+    with duckdb.connect() as engine:
+        found = engine.execute(
+            "SELECT name FROM parquet_schema(?) WHERE logical_type = 'UUIDType()'", [escape(path)]
+        ).fetchall()
+    return [
+        library.col(name).bin.encode("hex").str.replace(_HEX_OF_UUID, "$1-$2-$3-$4-$5")
+        for (name,) in found
+        if schema.get(name) == library.Binary
+    ]
+
+
+_HEX_OF_UUID = "^(.{8})(.{4})(.{4})(.{4})(.{12})$"
+
+
+def batches(rows: polars.LazyFrame) -> Iterator[polars.DataFrame]:
     """Yields the rows in batches; one that is empty if there are none."""
     is_empty = True
-    for frame in rows.collect_batches():
+    for frame in rows.collect_batches(maintain_order=True):
         is_empty = False
         yield frame
     if is_empty:
@@ -62,11 +83,14 @@ def refusing(library: Any, name: str) -> Iterator[None]:
         yield
     except (library.exceptions.PolarsError, OSError, UnicodeError) as error:
         why = "invalid utf-8" if isinstance(error, UnicodeError) else first_line(error)
-        advice = _CONVERT if "invalid utf-8" in why else ""
+        advice = next((advice for part, advice in _ADVICE.items() if part in why), "")
         raise invalid("source", f"{name} cannot be read: {why}{advice}") from error
 
 
-_CONVERT = "; convert it to UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8"
+_ADVICE = {
+    "invalid utf-8": "; convert it to UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8",
+    "precision must be": "; write its decimals as decimal(38, 18) or as text",
+}
 
 
 def first_line(error: Exception) -> str:

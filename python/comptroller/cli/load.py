@@ -151,7 +151,7 @@ def load(
         screen.write_json({**members(result), "dry_run": dry_run, "interrupted": interrupted})
     else:
         screen.show(account({kind: result}))
-        show_faults(result)
+        show_faults(result, rejects)
         if ended_by is None:
             click.echo()
             click.echo(what_was_stored(result, dry_run=dry_run))

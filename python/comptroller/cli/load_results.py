@@ -43,14 +43,15 @@ def members(result: LoadResult) -> dict[str, Any]:
     return plain
 
 
-def show_faults(result: LoadResult) -> None:
-    """Print the rejected lines and the unknown members."""
+def show_faults(result: LoadResult, rejects: str | None = None) -> None:
+    """Print the rejected lines, of which the file `rejects` has all, and the unknown members."""
     if result.rejections:
         click.echo()
         screen.show(rejections(result))
         left = result.rejected - min(len(result.rejections), _SHOWN_REJECTIONS)
         if left:
-            click.echo(f"... and {left:,} more; --rejects FILE.csv writes all")
+            all_of_them = f"{rejects} has all" if rejects else "--rejects FILE.csv writes all"
+            click.echo(f"... and {left:,} more; {all_of_them}")
             click.echo()
             screen.show(summary(result))
     if result.unknown_members:
@@ -63,9 +64,12 @@ def show_faults(result: LoadResult) -> None:
 
 def summary(result: LoadResult) -> Any:
     """Return the number of rejected lines by member and code as a table."""
-    groups = screen.table("member", "code", ">lines", ">first", "~why", title="All rejected lines")
+    groups = screen.table(
+        "member", "code", ">lines", ">first", "~first reason", title="All rejected lines"
+    )
     for each in result.summary():
-        cells = [each.member or "", each.code, each.lines, each.first_line, each.message]
+        why = screen.in_options(each.message)
+        cells = [each.member or "", each.code, each.lines, each.first_line, why]
         groups.add_row(*screen.formatted(cells))
     return groups
 
@@ -74,7 +78,8 @@ def rejections(result: LoadResult) -> Any:
     """Return the first rejected lines as a table."""
     listed = screen.table(">line", "code", "~why", title="Rejected")
     for rejection in result.rejections[:_SHOWN_REJECTIONS]:
-        listed.add_row(*screen.formatted([rejection.line, rejection.code, rejection.message]))
+        why = screen.in_options(rejection.message)
+        listed.add_row(*screen.formatted([rejection.line, rejection.code, why]))
     return listed
 
 
@@ -82,6 +87,8 @@ def what_was_stored(result: LoadResult, *, dry_run: bool) -> str:
     """Return in words what a load stored."""
     if dry_run:
         return "Dry run: nothing was stored."
+    if result.committed and result.rejected == result.read - result.blank > 0:
+        return "Nothing was stored, because no line is valid."
     if result.committed:
         return "The valid lines were stored." if result.rejected else "All lines were stored."
     if result.rejected:

@@ -177,6 +177,7 @@ def _require_output() -> None:
 
 
 def _report_error(error: Exception) -> int:
+    from comptroller.cli.screen import in_options
     from comptroller.display.html import printable
 
     if os.environ.get("COMPTROLLER_TRACEBACK"):
@@ -184,7 +185,7 @@ def _report_error(error: Exception) -> int:
     from comptroller.errors import Error, of_system
 
     if isinstance(error, Error):
-        message = str(error)
+        message = in_options(str(error))
     elif isinstance(error, OSError):
         message = str(of_system(error, str(error)))
     elif isinstance(error, MemoryError):

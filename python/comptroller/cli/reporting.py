@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -205,8 +206,13 @@ def _report(
     html, table = _files(html, out)
     if html is not None:
         _require_html()
-    with screen.existing_store(db, customer) as svc, screen.waiting("running the report"):
-        ran = getattr(svc.reports, definition.name)(**given)
+    with (
+        screen.waiting("running the report"),
+        _running(definition, db, customer, given) as (
+            svc,
+            ran,
+        ),
+    ):
         if html is not None:
             _write_html([ran], html, f"{ran.title}: {db}", _as_of(svc))
         if table is not None:
@@ -219,6 +225,27 @@ def _report(
         screen.write_json(members(ran))
     else:
         draw(ran)
+
+
+@contextmanager
+def _running(
+    definition: Definition, db: str, customer: str | None, given: Mapping[str, Any]
+) -> Iterator[tuple[Service, Report]]:
+    """Yield an open store, and the report of it.
+
+    A report that clients may not run is that of the operator for the customer.
+    """
+    with screen.existing_store(db, customer) as svc:
+        try:
+            ran = getattr(svc.reports, definition.name)(**given)
+        except Forbidden:
+            if customer is None:
+                raise
+        else:
+            yield svc, ran
+            return
+    with screen.existing_store(db) as svc:
+        yield svc, getattr(svc.reports, definition.name)(**given, customer=customer)
 
 
 def _overview(
@@ -237,6 +264,7 @@ def _overview(
     with screen.existing_store(db, customer) as svc, screen.waiting("running the reports"):
         if html is None:
             first = svc.reports.overview(**common)
+            as_of = _as_of(svc)
         else:
             written: list[str] = []
             left_out: dict[str, str] = {}
@@ -256,7 +284,7 @@ def _overview(
     elif as_json:
         screen.write_json(_plain(first.to_dict()))
     else:
-        draw_overview(first, db)
+        draw_overview(first, db, has_claims=as_of is not None)
 
 
 def _show_left_out(left_out: Mapping[str, str]) -> None:
@@ -305,12 +333,14 @@ def draw(report: Report) -> None:
         click.echo(f"... and {left:,} more; --out FILE writes all")
 
 
-def draw_overview(overview: Overview, db: str = screen.DEFAULT_DB) -> None:
+def draw_overview(
+    overview: Overview, db: str = screen.DEFAULT_DB, *, has_claims: bool = True
+) -> None:
     """Print an overview: its tables, then the findings with their commands."""
     from comptroller.analysis.formatting import columns_of
 
     _show_left_out(overview.left_out)
-    if not overview.tables and not overview.left_out:
+    if not overview.tables and not (overview.left_out and has_claims):
         click.echo("There are no claims.")
     for name, frame in overview.tables.items():
         click.echo(name)

@@ -6,6 +6,7 @@ rich is imported only by the functions that print tables, so that other commands
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -83,6 +84,22 @@ _UNTIL = ("end_time", "created_at.lt")
 
 #: Longer texts with spaces are prose, which may be wrapped.
 _PROSE = 40
+
+
+def in_options(message: str) -> str:
+    """Return a message of the package with the options of commands instead of arguments."""
+    for argument, option in _OPTIONS.items():
+        message = re.sub(argument, option, message)
+    return message
+
+
+_OPTIONS = {
+    r'\b(decimal|floats|tz)="([^"]*)"': r"--\1 \2",
+    r'\bconstants=\{"(\w+)": \.\.\.\}': r"--constant \1=...",
+    r"\bgive tz\b": "give --tz",
+    r"\bgive dayfirst\b": "give --dayfirst or --monthfirst",
+    r"\bgive rename or a mapping\b": "give --rename or --map",
+}
 
 
 def existing_store(db: str, customer: str | None = None) -> Service:

@@ -188,7 +188,8 @@ def test_empty_cells_are_unset_members(operator: Service, array: Any) -> None:
         ("amount", pa.array([1.5], pa.float32()), "is a float"),
         ("created_at", pa.array([NOON_TIME.replace(tzinfo=None)]), "no time zone"),
         ("created_at", pa.array([1], pa.time64("us")), "ttu"),
-        ("id", pa.array([b"a"]), "Arrow type"),
+        ("id", pa.array([b"a"]), "is bytes"),
+        ("id", pa.array([b"a" * 16], pa.binary(16)), "is bytes"),
     ],
 )
 def test_an_inexact_column_is_refused_by_name(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from datetime import datetime
+from datetime import datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +100,71 @@ def test_a_date_is_the_start_of_its_day(
     content = sheet_of({1: ["a", "1", datetime(2026, 7, 1)], 2: ["b", "1", datetime(2026, 7, 1)]})
     assert accounted(operator.load("claims", content, **options)).inserted == 2
     assert operator.claims.get("a").created_at.isoformat() == created_at
+
+
+#: What a cell of an optional member has, and what its rejection says.
+UNREAD: dict[str, tuple[Any, str]] = {
+    "an error": (lambda sheet: sheet.write_formula(1, 6, "=1/0", None, "#DIV/0!"), "is an error"),
+    "a formula that was never calculated": (
+        lambda sheet: sheet.write_formula(1, 6, "=A2&B2"),
+        "'=A2&B2' is a formula that has no value; open the file in a spreadsheet",
+    ),
+    "a formula without a value": (
+        lambda sheet: sheet.write_formula(1, 6, "=A2&B2", None, ""),
+        "is a formula that has no value",
+    ),
+    "a cell below that it is merged with": (
+        lambda sheet: sheet.merge_range(0, 6, 1, 6, sheet.column),
+        "is merged with another cell",
+    ),
+    "a cell beside that it is merged with": (
+        lambda sheet: sheet.merge_range(1, 5, 1, 6, TIME),
+        "is merged with another cell",
+    ),
+    "a time without a day": (
+        lambda sheet: sheet.write_datetime(1, 6, time(12), sheet.clock),
+        "12:00:00 is a time without a day",
+    ),
+}
+
+
+@pytest.mark.parametrize("column", ["error_message", "not ours"])
+@pytest.mark.parametrize("cell", UNREAD)
+def test_a_cell_without_a_value_is_not_taken_for_an_empty_one(
+    operator: Service, cell: str, column: str
+) -> None:
+    import xlsxwriter
+
+    write, why = UNREAD[cell]
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out, {"in_memory": True}) as book:
+        sheet = book.add_worksheet("Claims & more")
+        sheet.column = column
+        sheet.clock = book.add_format({"num_format": "hh:mm"})
+        sheet.write_row(0, 0, [*HEADER, column])
+        for row in (1, 2):
+            sheet.write_row(row, 0, [f"c{row}", GROUP, "CLAIM_ALL", "FAILED", "1", TIME])
+        write(sheet)
+    content = io.BytesIO(out.getvalue())
+    result = accounted(operator.load("claims", content, keep_going=True))
+    if column == "not ours":
+        assert result.inserted == 2
+        return
+    [rejection] = result.rejections
+    assert (rejection.line, rejection.member) == (2, "error_message")
+    assert why in rejection.message
+
+
+def test_formulas_of_a_spreadsheet_have_their_values(operator: Service) -> None:
+    import xlsxwriter
+
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out, {"in_memory": True}) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, HEADER)
+        sheet.merge_range(0, 6, 0, 8, "remarks")
+        sheet.write_row(1, 0, ["c1", GROUP, "CLAIM_ALL", "FAILED", "", TIME])
+        sheet.write_formula(1, 4, "=1/8", None, 0.125)
+    result = accounted(operator.load("claims", io.BytesIO(out.getvalue()), floats="shortest"))
+    assert result.inserted == 1
+    assert format(operator.claims.get("c1").amount, "f") == "0.125"

@@ -298,3 +298,41 @@ def test_a_missing_library_is_named(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True)
     assert b'its extra "analysis"' in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("options", [{}, {"constants": {"asset_type": "ETH"}}])
+def test_uuid_columns_of_parquet_are_ids(
+    operator: Service, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "claims [1].parquet"
+    [row] = claims(1)
+    row["id"] = "5f0c0000-0000-4000-8000-00000000000a"
+    values = ", ".join(f"'{text_of(value)}' AS {name}" for name, value in row.items())
+    ids = "id::UUID AS id, payout_group_id::UUID AS payout_group_id"
+    query = f"SELECT * REPLACE ({ids}), encode('x') AS not_ours FROM (SELECT {values})"
+    duckdb.sql(f"COPY ({query}) TO '{path}'")
+    result = accounted(operator.load("claims", path, **options))
+    assert (result.inserted, result.unknown_members) == (1, {"not_ours": 1})
+    [loaded] = operator.claims.list().items
+    assert (loaded.id, loaded.payout_group_id) == (row["id"], row["payout_group_id"])
+
+
+def test_decimals_that_are_too_wide_are_refused_with_advice(
+    operator: Service, tmp_path: Path
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    wide = pa.table({"id": ["c"], "amount": pa.array(["1"]).cast(pa.decimal256(76, 38))})
+    parquet.write_table(wide, tmp_path / "wide.parquet")
+    with pytest.raises(InvalidRequest, match=r"write its decimals as decimal\(38, 18\) or as text"):
+        operator.load("claims", tmp_path / "wide.parquet")
+
+
+def test_hidden_files_of_an_archive_do_not_count(operator: Service) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("may/.DS_Store", "x")
+        archive.writestr("__MACOSX/may/._claims.csv", "x")
+        archive.writestr("may/claims.csv", as_csv(claims(2)))
+    assert accounted(operator.load("claims", io.BytesIO(out.getvalue()))).inserted == 2

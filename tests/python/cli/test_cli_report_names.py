@@ -147,6 +147,22 @@ def test_operator_reports_are_omitted_from_a_customers_file(run: Run, tmp_path: 
     assert html.count("<section") == len(OPTIONAL) + 1
 
 
+def test_an_operator_report_of_a_customer_is_run_by_the_operator(run: Run) -> None:
+    group = json.dumps({"id": GROUP, "ledger": "INK", "created_at": "2026-01-01"}).encode()
+    ours = CLAIMS.splitlines()[1]
+    for kind, line in (("payout-groups", group), ("claims", ours)):
+        assert run("load", kind, "-", "--db", "one.db", given=line).code == 0
+    words = ("report", "reconciliation", "--json", "--db", "one.db")
+    of_all, of_one = run(*words), run(*words, "--customer", "default")
+    assert (of_one.code, of_one.err, of_one.json["rows"]) == (0, "", of_all.json["rows"])
+    assert of_one.json["rows"]
+    assert run(*words, "--customer", "acme").json["rows"] == []
+
+
+def test_an_overview_without_claims_says_so(run: Run) -> None:
+    assert run("report", "--customer", "nobody").out == "There are no claims.\n"
+
+
 def test_one_report_goes_into_a_file(run: Run, tmp_path: Path) -> None:
     ended = run("report", "failures", "--by", "month", "--html", "one.html", "--json")
     assert ended.json == {"file": "one.html", "reports": ["failures"]}
