@@ -202,10 +202,10 @@ LogSize SqliteDatabase::log_size() {
   const Lease lease = readers_.lend();
   SqliteConnection& connection = sqlite(*lease);
   connection.read_now();  // opens the log
-  const auto commit = sqlite_format::WalIndexHeader::read(connection.handle());
+  const auto commit = sqlite_format::LastCommit::read(connection.handle());
   const auto backfilled = sqlite_format::count_backfilled(connection.handle());
   if (!commit || !backfilled) return {};
-  const std::uint32_t frames = commit->max_frame;
+  const std::uint32_t frames = commit->frames();
   const std::uint64_t bytes = commit->bytes_per_frame();
   return {frames * bytes, (frames - std::min(*backfilled, frames)) * bytes};
 }
@@ -213,7 +213,7 @@ LogSize SqliteDatabase::log_size() {
 std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
   std::vector<Lease> leases;
   while (leases.size() < count) leases.push_back(readers_.lend());
-  std::vector<std::optional<sqlite_format::WalIndexHeader>> commits;
+  std::vector<std::optional<sqlite_format::LastCommit>> commits;
   const auto has_log = [](const Lease& lease) { return sqlite(*lease).has_log(); };
   bool is_same_state = false;
   for (int attempt = 1; !is_same_state; ++attempt) {

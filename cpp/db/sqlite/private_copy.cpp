@@ -104,7 +104,7 @@ bool PrivateCopy::begin(std::string_view table) {
                                         [folder = folder_] { return files::open_unnamed(folder); });
   });
   if (!builder) return false;
-  filler_ = std::make_unique<TableFiller>(std::move(builder));
+  filler_ = std::make_unique<TableFiller>(std::move(builder), table);
   connection_->query("BEGIN").run();
   connection_->set_filler(filler_.get());
   return true;
