@@ -31,7 +31,7 @@ Registry& registry() {
   return *all;
 }
 
-[[maybe_unused]] thread_local int commit_locks_held = 0;  // read by assertions
+[[maybe_unused]] thread_local int opening_locks_held = 0;  // read by assertions
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void LockFile::after_fork_in_child() {
 LockFile::LockFile(std::string database, Purpose purpose, bool is_optional)
     : database_(std::move(database)),
       purpose_(purpose),
-      path_(database_ + (purpose == Purpose::write ? "-lock" : "-commit-lock")),
+      path_(database_ + (purpose == Purpose::write ? "-lock" : "-opening-lock")),
       is_optional_(is_optional) {
   static const int is_registered =
       ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
@@ -115,19 +115,19 @@ bool LockFile::take() {
     throw Error::of_system(errno, "the lock file cannot be locked");
   }
   guard.release();
-  if (purpose_ == Purpose::commit) ++commit_locks_held;
+  if (purpose_ == Purpose::opening) ++opening_locks_held;
   return true;
 }
 
 void LockFile::release() {
-  if (purpose_ == Purpose::commit) --commit_locks_held;
+  if (purpose_ == Purpose::opening) --opening_locks_held;
   if (descriptor_ >= 0) ::flock(descriptor_, LOCK_UN);
   mutex_.unlock();
 }
 
 LockGuard::LockGuard(LockFile& lock, Deadline deadline, const Interrupt* interrupt) : lock_(lock) {
   using namespace std::chrono_literals;
-  assert(commit_locks_held == 0);  // order of locks, see the header
+  assert(opening_locks_held == 0);  // order of locks, see the header
   // flock has no timeout. Another process holds the lock for a commit, a few hundred microseconds.
   auto pause = 20us;
   auto checked = Clock::now();

@@ -15,7 +15,7 @@ from comptroller.errors import Unusable, invalid, of_system, unusable
 
 #: The suffixes of the files beside a store.
 _STORE_SUFFIXES = (
-    *("-wal", "-shm", "-journal", "-lock", "-commit-lock", "-filling"),
+    *("-wal", "-shm", "-journal", "-lock", "-opening-lock", "-filling"),
     *(".keys", ".keys-lock", ".clients", ".clients-lock", ".pulled"),
 )
 
