@@ -18,10 +18,10 @@
 #include "db/sqlite/fill.hpp"
 #include "db/sqlite/lock_file.hpp"
 #include "db/sqlite/open_file.hpp"
+#include "db/sqlite/parallel_task.hpp"
 #include "db/sqlite/readers.hpp"
 #include "db/sqlite/schema.hpp"
 #include "db/sqlite/value_types.hpp"
-#include "db/sqlite/work_beside.hpp"
 #include "db/sqlite/writer.hpp"
 #include "model/error.hpp"
 
@@ -260,7 +260,7 @@ Health SqliteDatabase::health() {
     }
     if (health.findings.empty()) health.findings = find_wrong_types(connection);
   };
-  WorkBeside checking(check, [&] { sqlite3_interrupt(connection.handle()); });
+  ParallelTask checking(check, [&] { sqlite3_interrupt(connection.handle()); });
   checking.wait(check_interval, [&] { interrupt_.check(); });
   return health;
 }

@@ -107,7 +107,7 @@ bool LockFile::exists() {
 }
 
 // Tries to lock the file; returns whether this thread holds the lock.
-bool LockFile::take() {
+bool LockFile::try_lock() {
   std::unique_lock guard(mutex_, std::try_to_lock);
   if (!guard) return false;
   if (exists() && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
@@ -131,7 +131,7 @@ LockGuard::LockGuard(LockFile& lock, Deadline deadline, const Interrupt* interru
   // flock has no timeout. Another process holds the lock for a commit, a few hundred microseconds.
   auto pause = 20us;
   auto checked = Clock::now();
-  while (!lock_.take()) {
+  while (!lock_.try_lock()) {
     const auto now = Clock::now();
     if (now >= deadline) {
       throw Error(Code::unavailable, "another writer is busy; try again later");
@@ -146,7 +146,7 @@ LockGuard::LockGuard(LockFile& lock, Deadline deadline, const Interrupt* interru
   is_held_ = true;
 }
 
-LockGuard::LockGuard(LockFile& lock, std::try_to_lock_t) : lock_(lock), is_held_(lock.take()) {}
+LockGuard::LockGuard(LockFile& lock, std::try_to_lock_t) : lock_(lock), is_held_(lock.try_lock()) {}
 
 LockGuard::~LockGuard() {
   if (is_held_) lock_.release();

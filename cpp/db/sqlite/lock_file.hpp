@@ -44,7 +44,7 @@ class LockFile {
   void close();
   int open() const;
   bool exists();
-  bool take();
+  bool try_lock();
   void release();
 
   std::string database_;

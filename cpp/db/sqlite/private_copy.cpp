@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "db/sqlite/backup.hpp"
-#include "db/sqlite/work_beside.hpp"
+#include "db/sqlite/parallel_task.hpp"
 #include "files/background.hpp"
 #include "files/unnamed_file.hpp"
 #include "files/whole_file.hpp"
@@ -136,7 +136,7 @@ void PrivateCopy::verify() {
 
 int PrivateCopy::adopt(SqliteConnection& live, const OpenFile& file) {
   connection_->query("COMMIT").run();
-  WorkBeside verified([this] { verify(); }, [this] { sqlite3_interrupt(verifier_->handle()); });
+  ParallelTask verified([this] { verify(); }, [this] { sqlite3_interrupt(verifier_->handle()); });
   SqliteConnection target(path_, SQLITE_OPEN_READWRITE, sqlite_format::buffered_files());
   target.set_interrupt(live.interrupt());
   target.keep_log();
