@@ -1,4 +1,4 @@
-"""The C++ core. Every function raises what `comptroller.errors.make` returns."""
+"""The C++ core. Every function raises what `comptroller.errors.error_for` returns."""
 
 from collections.abc import Callable, Iterable
 from typing import Protocol, final

@@ -69,11 +69,11 @@ def plain(value: str, type: Any, depth: int = 0) -> str:
     if type.id == "blob":
         return f"lower(hex({value}))"
     if is_nested(type):
-        return _nested(value, type, depth)
+        return _cast_nested(value, type, depth)
     return f"{value}::VARCHAR"
 
 
-def _nested(value: str, type: Any, depth: int) -> str:
+def _cast_nested(value: str, type: Any, depth: int) -> str:
     item = f"item{depth}"
     if type.id in ("list", "array"):
         of_one = plain(item, type.children[0][1], depth + 1)

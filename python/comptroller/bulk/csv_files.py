@@ -151,7 +151,7 @@ class CsvFile:
             broken: dict[int, str] = {}
             for place, (line, cells, given) in enumerate(batch):
                 if cells and len(cells) == len(header):
-                    texts.append(_ended(given) if whole(given) else self._rewritten(cells))
+                    texts.append(_end_line(given) if whole(given) else self._rewritten(cells))
                     continue
                 texts.append("\n")
                 if cells is None or cells:
@@ -237,7 +237,7 @@ def _whole_row(separator: str) -> Callable[[str], object]:
     return re.compile(f"{cell}(?:{escaped}{cell})*\\n?").fullmatch
 
 
-def _ended(record: str) -> str:
+def _end_line(record: str) -> str:
     return record if record.endswith("\n") else f"{record}\n"
 
 

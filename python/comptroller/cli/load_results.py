@@ -23,7 +23,7 @@ def account(results: dict[str, LoadResult]) -> Any:
     for kind, result in results.items():
         counted.add_row(
             kind,
-            *screen.formatted(
+            *screen.format_cells(
                 [
                     result.read,
                     result.inserted,
@@ -56,7 +56,7 @@ def show_faults(result: LoadResult) -> None:
     if result.unknown_members:
         unknown = screen.table("~member", ">lines", title="Unknown members, ignored")
         for name, lines in result.unknown_members.items():
-            unknown.add_row(*screen.formatted([name, lines]))
+            unknown.add_row(*screen.format_cells([name, lines]))
         click.echo()
         screen.show(unknown)
 
@@ -66,7 +66,7 @@ def summary(result: LoadResult) -> Any:
     groups = screen.table("member", "code", ">lines", ">first", "~why", title="All rejected lines")
     for each in result.summary():
         cells = [each.member or "", each.code, each.lines, each.first_line, each.message]
-        groups.add_row(*screen.formatted(cells))
+        groups.add_row(*screen.format_cells(cells))
     return groups
 
 
@@ -74,11 +74,11 @@ def rejections(result: LoadResult) -> Any:
     """Return the first rejected lines as a table."""
     listed = screen.table(">line", "code", "~why", title="Rejected")
     for rejection in result.rejections[:_SHOWN_REJECTIONS]:
-        listed.add_row(*screen.formatted([rejection.line, rejection.code, rejection.message]))
+        listed.add_row(*screen.format_cells([rejection.line, rejection.code, rejection.message]))
     return listed
 
 
-def what_was_stored(result: LoadResult, *, dry_run: bool) -> str:
+def describe_outcome(result: LoadResult, *, dry_run: bool) -> str:
     """Return in words what a load stored."""
     if dry_run:
         return "Dry run: nothing was stored."

@@ -218,7 +218,10 @@ def test_a_file_beside_an_open_store_is_not_opened_as_a_store(
         path.rename(store_path)
     require_locks(str(store_path))
     assert {each.name for each in store_path.parent.iterdir()} == {
-        *(f"{store_path.name}{suffix}" for suffix in ("", "-wal", "-shm", "-lock", "-opening-lock")),
+        *(
+            f"{store_path.name}{suffix}"
+            for suffix in ("", "-wal", "-shm", "-lock", "-opening-lock")
+        ),
         *([path.name] if file == "hard link" else []),
     }
 
