@@ -22,7 +22,6 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -163,23 +162,6 @@ _BY_STATUS: dict[int, type[Error]] = {
     501: Unsupported,
     503: Unavailable,
 }
-# The same set as in Error::of_system of the core.
-_TEMPORARY = frozenset(
-    {
-        errno.ENOSPC,
-        errno.EDQUOT,
-        errno.EFBIG,
-        errno.EIO,
-        errno.ENOMEM,
-        errno.EMFILE,
-        errno.ENFILE,
-        errno.EAGAIN,
-        errno.EBUSY,
-        errno.EINTR,
-        errno.ESTALE,
-        errno.ETIMEDOUT,
-    }
-)
 
 
 def error_for(
@@ -267,4 +249,7 @@ def import_in_thread(module: str) -> Any:
 
 def from_os_error(error: OSError, detail: str) -> Error:
     """Returns the error for an OSError: Unavailable if the cause is temporary, else Unusable."""
-    return unavailable(detail) if error.errno in _TEMPORARY else unusable(detail)
+    from comptroller import _core
+
+    is_temporary = error.errno is not None and _core.is_temporary(error.errno)
+    return unavailable(detail) if is_temporary else unusable(detail)
