@@ -95,10 +95,10 @@ class Service(Resources):
         require("sqlglot", "reports", "analysis")
         import_in_thread("comptroller.analysis.reports")
         from comptroller.analysis.reports import Reports
-        from comptroller.analysis.tables import Store
+        from comptroller.analysis.tables import ServiceTables
 
         if self._reports is None:
-            self._reports = Reports(Store(self._resources(), self._host.version))
+            self._reports = Reports(ServiceTables(self._resources(), self._host.version))
         return self._reports
 
     @property

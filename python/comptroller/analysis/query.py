@@ -100,9 +100,9 @@ class Query:
         values = []
         columns = []
         for name, type, value in self.columns:
-            in_core = plain.in_core(value, type)
-            columns.append((name, plain.is_free(type), in_core is None))
-            values.append(f"{in_core or format_in_sql(value, type)} AS c{len(columns)}")
+            expression = plain.core_expression(value, type)
+            columns.append((name, plain.may_hold_a_formula(type), expression is None))
+            values.append(f"{expression or format_in_sql(value, type)} AS c{len(columns)}")
         query = self._selecting(", ".join(values))
         with _refusing(), Worker(self.interrupt) as worker:
             stream = worker.run(lambda: self._connection.sql(query).__arrow_c_stream__())
@@ -116,7 +116,7 @@ class Query:
 
     def _python_text(self, is_json: bool) -> Iterator[tuple[int, bytes]]:
         if not is_json:
-            are_free = [plain.is_free(each.type) for each in self.columns]
+            are_free = [plain.may_hold_a_formula(each.type) for each in self.columns]
             for rows in self.rows():
                 yield len(rows), csv_lines(rows, are_free).encode()
             return

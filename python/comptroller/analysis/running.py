@@ -19,7 +19,7 @@ from comptroller.analysis.overview import EVERY, PARTS, Overview, Part, overview
 from comptroller.analysis.parameters import COMMON_PARAMETERS, FILTERS, UNBOUNDED
 from comptroller.analysis.registry import PERIODS, Definition
 from comptroller.analysis.report import Report
-from comptroller.analysis.tables import Exports, Reads, Store, Tables
+from comptroller.analysis.tables import Exports, Reads, ServiceTables, Tables
 from comptroller.arguments import refuse_unknown
 from comptroller.display.progress import busy
 from comptroller.errors import Error, Forbidden, InvalidRequest, error_for, invalid
@@ -112,7 +112,7 @@ class Runner:
     `engine` is the default engine. Tables that DuckDB has read stay in memory until `close`.
     """
 
-    def __init__(self, source: Store | Exports, engine: str | Engine = "duckdb") -> None:
+    def __init__(self, source: ServiceTables | Exports, engine: str | Engine = "duckdb") -> None:
         self._source = source
         self._engine = engine
         self._cached: Tables | None = None

@@ -30,7 +30,7 @@ _SHARED = {
 }
 
 
-class Store:
+class ServiceTables:
     """The tables of a service."""
 
     def __init__(self, resources: Mapping[str, Any], version: Callable[[], int | None]) -> None:
@@ -99,7 +99,7 @@ class Tables:
     table is read again.
     """
 
-    def __init__(self, engine: Engine, source: Store | Exports) -> None:
+    def __init__(self, engine: Engine, source: ServiceTables | Exports) -> None:
         self.engine = engine
         self._source = source
         self._cached: dict[str, tuple[frozenset[str], Mapping[str, Any]]] = {}

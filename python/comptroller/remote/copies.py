@@ -20,7 +20,7 @@ from comptroller.remote.calls import Parameters
 Row = dict[str, Any]
 
 # The kind whose records are set aside until the records that they refer to are loaded.
-_BESIDE = {"identities": "controls", "reward-addresses": "balances", "balances": "balances"}
+_KIND_BESIDE = {"identities": "controls", "reward-addresses": "balances", "balances": "balances"}
 # Earlier than any time at which a balance can be requested.
 _LONG_AGO = "0001-01-01T00:00:00Z"
 
@@ -115,7 +115,7 @@ class Copy:
                 self._load(self._kind, self._list_records(parameters, beside))
             if beside.tell():
                 beside.seek(0)
-                self._load(_BESIDE[self._kind], iter(lambda: beside.read(1 << 16), b""))
+                self._load(_KIND_BESIDE[self._kind], iter(lambda: beside.read(1 << 16), b""))
 
     def _list_records(self, parameters: Parameters, beside: IO[bytes]) -> Iterator[bytes]:
         """Yields the listed records as lines; writes their controls or balances to `beside`."""

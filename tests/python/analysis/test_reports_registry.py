@@ -19,7 +19,7 @@ pytest.importorskip("polars")
 from comptroller.analysis import assemble
 from comptroller.analysis.registry import CLAIM_KEYS, REPORTS, SQL, TABLES, UNITS, comment_in
 from comptroller.analysis.reports import Reports
-from comptroller.analysis.tables import Store
+from comptroller.analysis.tables import ServiceTables
 from report_stores import NAMES
 from sqlglot import exp
 
@@ -131,7 +131,7 @@ def test_the_documentation_has_the_table_of_reports(monkeypatch: pytest.MonkeyPa
         assert f"`{key}`" in page
 
 
-class Recorded(Store):
+class Recorded(ServiceTables):
     """The tables of a service of unknown version, which records the columns that were read."""
 
     def __init__(self, svc: comptroller.Service) -> None:
