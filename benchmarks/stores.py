@@ -46,7 +46,7 @@ INDEXES = (
 
 
 def remove(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm", "-lock", "-commit-lock", "-journal", ".wal"):
+    for suffix in ("", "-wal", "-shm", "-lock", "-opening-lock", "-journal", ".wal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 

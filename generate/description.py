@@ -129,7 +129,7 @@ class Description(msgspec.Struct, frozen=True):
     def exception_of(self, code: str) -> str:
         """Returns the name of the exception for an error code."""
         status = next(problem.status for problem in self.problems if problem.code == code)
-        return type(errors.make(code, status, "")).__name__
+        return type(errors.error_for(code, status, "")).__name__
 
 
 def read() -> Description:

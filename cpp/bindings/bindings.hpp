@@ -8,7 +8,7 @@
 namespace comptroller::bindings {
 
 // Translates every Error of the core that leaves a binding to the exception that
-// comptroller.errors.make returns for it.
+// comptroller.errors.error_for returns for it.
 void register_errors();
 // Returns the Python exception for an exception of the core. The caller holds the GIL.
 pybind11::object to_python_error(const std::exception_ptr& thrown);

@@ -23,7 +23,7 @@ py::object make_python_error(const Error& error) {
   const py::object existing = error.existing().empty() ? py::none() : py::cast(error.existing());
   PyObject* const errors = in_python([] { return PyImport_ImportModule("comptroller.errors"); });
   if (errors == nullptr) throw py::error_already_set();
-  return call_python(get_attribute(py::reinterpret_steal<py::object>(errors), "make"),
+  return call_python(get_attribute(py::reinterpret_steal<py::object>(errors), "error_for"),
                      described.code, described.status, error.detail(), fields, existing);
 }
 

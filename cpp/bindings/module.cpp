@@ -3,6 +3,7 @@
 
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
+#include "model/error.hpp"
 #include "model/timestamp.hpp"
 #include "service/describe.hpp"
 
@@ -39,6 +40,9 @@ PYBIND11_MODULE(_core_of_main, module, py::multiple_interpreters::not_supported(
         return time ? std::optional(time->microseconds) : std::nullopt;
       },
       py::arg("text"), "Microseconds since 1970 of an RFC 3339 time; None for other text.");
+  module.def(
+      "is_temporary", [](int reason) { return Error::code_of_system(reason) == Code::unavailable; },
+      py::arg("errno"));
   module.def("describe", [] { return py::bytes(service::describe()); });
 }
 

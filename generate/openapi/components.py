@@ -81,7 +81,7 @@ def security(scopes: Iterable[str]) -> list[Schema]:
 def _security_schemes() -> dict[str, Schema]:
     # A relative URL, because the application may be mounted at any path.
     beside = routes.TOKEN_PATH.removeprefix("/")
-    flow = {"tokenUrl": beside, "scopes": description.described()["scopes"]}
+    flow = {"tokenUrl": beside, "scopes": description.core_description()["scopes"]}
     return {
         "oauth2": {"type": "oauth2", "flows": {"clientCredentials": flow}},
         **tokens.SECURITY_SCHEMES,

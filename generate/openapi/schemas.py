@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from comptroller.bulk.loading import LoadResult
-from comptroller.description import described
+from comptroller.description import core_description
 
 Schema = dict[str, Any]
 
@@ -140,7 +140,7 @@ class Field(NamedTuple):
 
 def fields(name: str) -> Iterator[Field]:
     """Yields the members of a record or request."""
-    core = described()
+    core = core_description()
     record = core["records"].get(name) or core["requests"][name]
     for member, details in record["members"].items():
         lengths: tuple[int, int | None] = _LABEL
@@ -164,7 +164,7 @@ def reference(name: str) -> Schema:
 
 def components() -> dict[str, Schema]:
     """Returns all named schemas."""
-    core = described()
+    core = core_description()
     closed = {name: _closed_set(values) for name, values in core["enums"].items()}
     answers = {
         name: {"description": record["doc"], **_object(fields(name))}
@@ -199,7 +199,7 @@ def _member(field: Field, *, is_input: bool) -> Schema:
 
 def input_name(request: str) -> str:
     """Returns the schema name of a request in a body."""
-    return request + "Input" if request in described()["records"] else request
+    return request + "Input" if request in core_description()["records"] else request
 
 
 def _typed(field: Field, type: str, is_input: bool) -> Schema:
@@ -231,7 +231,7 @@ def _object(members: Iterator[Field]) -> Schema:
 
 def _inputs() -> Iterator[tuple[str, Schema]]:
     """Yields the schemas of all bodies, and of the records in them."""
-    core = described()
+    core = core_description()
     for operation in core["operations"]:
         if operation["is_write"]:
             pending = [operation["request"]]
@@ -273,7 +273,7 @@ def _by_ledger(properties: Schema) -> Schema:
 
 def _pages() -> Iterator[tuple[str, Schema]]:
     """Yields the schemas of the pages of lists."""
-    for operation in described()["operations"]:
+    for operation in core_description()["operations"]:
         if operation["is_list"]:
             items = {"type": "array", "items": reference(operation["answer"])}
             cursor = {

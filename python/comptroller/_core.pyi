@@ -1,4 +1,4 @@
-"""The C++ core. Every function raises what `comptroller.errors.make` returns."""
+"""The C++ core. Every function raises what `comptroller.errors.error_for` returns."""
 
 from collections.abc import Callable, Iterable
 from typing import Protocol, final
@@ -273,6 +273,9 @@ def arrow_lines(stream: object, kind: str) -> TextRows:
     """
 
 def describe() -> bytes: ...
+def is_temporary(errno: int) -> bool:
+    """Whether a failure of the system may pass, so that an error is Unavailable."""
+
 def microseconds(text: str) -> int | None: ...
 def sample(kind: str, rows: int, seed: int, customer: str | None) -> Sample: ...
 def sample_rows(kind: str, claims: int) -> int: ...

@@ -304,7 +304,7 @@ def _plain(path: str, value: object, *, exact: bool, depth: int) -> object:
             _integer(path, value)  # raises if the number is too long to format
         return int(value)
     if isinstance(value, (date, Decimal, UUID)):
-        return text(path, value) if exact else _unchecked(path, value)
+        return text(path, value) if exact else _encode_invalid(path, value)
     if isinstance(value, float):
         if exact:
             raise _inexact(path, value)
@@ -338,7 +338,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _unchecked(path: str, value: date | Decimal | UUID) -> object:
+def _encode_invalid(path: str, value: date | Decimal | UUID) -> object:
     if type(value).__name__ == "NaTType" or (isinstance(value, Decimal) and value.is_nan()):
         return None  # a missing value of a table
     try:

@@ -40,7 +40,7 @@ class Operation(msgspec.Struct, frozen=True):
 
 
 @cache
-def described() -> dict[str, Any]:
+def core_description() -> dict[str, Any]:
     """Returns the core's description of the service; see cpp/service/describe.hpp."""
     whole: dict[str, Any] = msgspec.json.decode(_core.describe())
     return whole
@@ -49,13 +49,13 @@ def described() -> dict[str, Any]:
 @cache
 def problems() -> dict[str, dict[str, Any]]:
     """Returns the status, title, explanation and remedy of each error code."""
-    return {problem["code"]: problem for problem in described()["problems"]}
+    return {problem["code"]: problem for problem in core_description()["problems"]}
 
 
 @cache
 def operations() -> dict[str, Operation]:
     """Returns the operations by name."""
-    every = msgspec.convert(described()["operations"], list[Operation])
+    every = msgspec.convert(core_description()["operations"], list[Operation])
     return {operation.name: operation for operation in every}
 
 
@@ -63,28 +63,28 @@ def operations() -> dict[str, Operation]:
 def members(kind: str) -> dict[str, Any]:
     """Returns the descriptions of a kind's members, by name."""
     name = kind.replace("-", "_")
-    (record,) = (each["record"] for each in described()["resources"] if each["name"] == name)
+    (record,) = (each["record"] for each in core_description()["resources"] if each["name"] == name)
     return record_members(record)
 
 
 def record_members(record: str) -> dict[str, Any]:
     """Returns the descriptions of a record type's members, by name."""
-    found: dict[str, Any] = described()["records"][record]["members"]
+    found: dict[str, Any] = core_description()["records"][record]["members"]
     return found
 
 
 def list_filters(kind: str) -> frozenset[str]:
     """Returns the names of the parameters of a kind's `list`."""
     request = operations()[kind.replace("-", "_") + ".list"].request
-    return frozenset(described()["requests"][request]["members"])
+    return frozenset(core_description()["requests"][request]["members"])
 
 
 @cache
-def derived(kind: str) -> frozenset[str]:
+def derived_members(kind: str) -> frozenset[str]:
     """Returns the members of a kind that are computed from other records."""
     return frozenset(name for name, member in members(kind).items() if member.get("is_derived"))
 
 
-def stored(kind: str) -> list[str]:
+def stored_members(kind: str) -> list[str]:
     """Returns the members of a kind that are not derived, in order."""
-    return [name for name in members(kind) if name not in derived(kind)]
+    return [name for name in members(kind) if name not in derived_members(kind)]

@@ -22,7 +22,6 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -163,26 +162,9 @@ _BY_STATUS: dict[int, type[Error]] = {
     501: Unsupported,
     503: Unavailable,
 }
-# The same set as in Error::of_system of the core.
-_TEMPORARY = frozenset(
-    {
-        errno.ENOSPC,
-        errno.EDQUOT,
-        errno.EFBIG,
-        errno.EIO,
-        errno.ENOMEM,
-        errno.EMFILE,
-        errno.ENFILE,
-        errno.EAGAIN,
-        errno.EBUSY,
-        errno.EINTR,
-        errno.ESTALE,
-        errno.ETIMEDOUT,
-    }
-)
 
 
-def make(
+def error_for(
     code: str,
     status: int,
     detail: str,
@@ -240,12 +222,12 @@ def missing_extra(module: str, purpose: str, extra: str = "") -> MissingExtra:
 def require(module: str, purpose: str, extra: str = "") -> Any:
     """Imports an optional module. Raises MissingExtra, which names what to install."""
     try:
-        return imported(module)
+        return import_in_thread(module)
     except ImportError as error:
         raise missing_extra(module, purpose, extra) from error
 
 
-def imported(module: str) -> Any:
+def import_in_thread(module: str) -> Any:
     """Returns a module, which it imports in a thread: Ctrl-C takes effect after the import.
 
     An exception of a signal handler within an import can break a library until the process ends.
@@ -265,6 +247,9 @@ def imported(module: str) -> Any:
         return importing.result()
 
 
-def of_system(error: OSError, detail: str) -> Error:
+def from_os_error(error: OSError, detail: str) -> Error:
     """Returns the error for an OSError: Unavailable if the cause is temporary, else Unusable."""
-    return unavailable(detail) if error.errno in _TEMPORARY else unusable(detail)
+    from comptroller import _core
+
+    is_temporary = error.errno is not None and _core.is_temporary(error.errno)
+    return unavailable(detail) if is_temporary else unusable(detail)

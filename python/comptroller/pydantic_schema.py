@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from comptroller import arguments
-from comptroller.description import described, record_members
+from comptroller.description import core_description, record_members
 from comptroller.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def core_schema(record: type[Record], read: Callable[[bytes], Record]) -> CoreSc
     """
     from pydantic_core import core_schema as schemas
 
-    def validated(given: object) -> Record:
+    def validate(given: object) -> Record:
         if isinstance(given, record):
             return given
         if not isinstance(given, Mapping):
@@ -47,7 +47,7 @@ def core_schema(record: type[Record], read: Callable[[bytes], Record]) -> CoreSc
             raise ValueError(str(error)) from error
 
     return schemas.no_info_plain_validator_function(
-        validated,
+        validate,
         ref=f"{record.__module__}.{record.__qualname__}:{id(record)}",
         json_schema_input_schema=schemas.any_schema(),
         serialization=schemas.plain_serializer_function_ser_schema(
@@ -62,7 +62,7 @@ def json_schema(name: str) -> dict[str, Any]:
     members = record_members(name)
     return {
         "title": name,
-        "description": described()["records"][name]["doc"],
+        "description": core_description()["records"][name]["doc"],
         "type": "object",
         "properties": {
             member: {**_schema(each["type"]), "description": each["doc"]}
@@ -76,7 +76,7 @@ def _complete(type: str, given: Any) -> Any:
     """Adds the members that the interface writes as null, such as the end of an active control."""
     if isinstance(given, list):
         return [_complete(type.removesuffix("[]"), each) for each in given]
-    if type not in described()["records"]:
+    if type not in core_description()["records"]:
         return given
     members = record_members(type)
     nulls = {name: None for name, each in members.items() if each["type"].endswith("?")}
@@ -91,6 +91,6 @@ def _schema(type: str) -> dict[str, Any]:
         return {"anyOf": [_schema(type.removesuffix("?")), {"type": "null"}]}
     if type.endswith("[]"):
         return {"type": "array", "items": _schema(type.removesuffix("[]"))}
-    if type in described()["enums"]:
-        return {"type": "string", "enum": list(described()["enums"][type])}
+    if type in core_description()["enums"]:
+        return {"type": "string", "enum": list(core_description()["enums"][type])}
     return _TYPES[type] if type in _TYPES else json_schema(type)

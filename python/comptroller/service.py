@@ -20,10 +20,10 @@ from comptroller.bulk.loading import LoadOptions, LoadResult, Opened
 from comptroller.bulk.mapping import FileOptions, Options, read_mapping
 from comptroller.bulk.parquet import write_dataset, write_parquet
 from comptroller.bulk.rejects import Rejects, SourceRows, rejects_path
-from comptroller.bulk.sources import LoadSource, opened
+from comptroller.bulk.sources import LoadSource, open_source
 from comptroller.display.html import html
 from comptroller.display.progress import Progress, busy, observer
-from comptroller.errors import imported, invalid, require
+from comptroller.errors import import_in_thread, invalid, require
 from comptroller.operations import Resources, Transport
 
 if TYPE_CHECKING:
@@ -93,12 +93,12 @@ class Service(Resources):
         Raises MissingExtra if the extra `analysis` is not installed.
         """
         require("sqlglot", "reports", "analysis")
-        imported("comptroller.analysis.reports")
+        import_in_thread("comptroller.analysis.reports")
         from comptroller.analysis.reports import Reports
-        from comptroller.analysis.tables import Store
+        from comptroller.analysis.tables import ServiceTables
 
         if self._reports is None:
-            self._reports = Reports(Store(self._resources(), self._host.version))
+            self._reports = Reports(ServiceTables(self._resources(), self._host.version))
         return self._reports
 
     @property
@@ -175,7 +175,7 @@ class Service(Resources):
                 kept = SourceRows(options)
                 closing.callback(kept.close)
             observed = closing.enter_context(observer(progress, f"loading {kind}"))
-            given = closing.enter_context(opened(source, kind, observed, options, kept))
+            given = closing.enter_context(open_source(source, kind, observed, options, kept))
             how = LoadOptions(
                 None if customer_id is None else arguments.text("customer_id", customer_id),
                 arguments.flag("keep_going", keep_going),
@@ -187,12 +187,12 @@ class Service(Resources):
                 result = decoding.read(accounts[0], LoadResult)
                 if collected is not None:
                     given.write_rejects(kind, options, collected, result)
-                return given.explained(kind, options, result)
+                return given.explain(kind, options, result)
             except BaseException as error:
                 # A Ctrl-C may arrive after everything was committed.
                 if accounts:
                     result = decoding.read(accounts[0], LoadResult)
-                    vars(error)["load_result"] = given.explained(kind, options, result)
+                    vars(error)["load_result"] = given.explain(kind, options, result)
                 raise
 
     def load_all(
@@ -293,11 +293,11 @@ class Service(Resources):
                     return rows
             if format != "parquet":
                 return self._host.export(kind, target, format, parameters)
-            from comptroller.description import stored
+            from comptroller.description import stored_members
 
             # The other formats also leave out the members that are derived from controls, and the
             # identities that only their controls name; the latter are no lines to load.
-            columns = stored(kind) if kind == "identities" else None
+            columns = stored_members(kind) if kind == "identities" else None
             stream = self._host.stream(kind, columns, parameters)
             with TemporaryDirectory() as folder:
                 lines = f"{folder}/lines.ndjson" if kind == "identities" else None
@@ -332,7 +332,7 @@ class Service(Resources):
         """
         for module in ("duckdb", "polars"):
             require(module, "a query", "analysis")
-        imported("comptroller.analysis.query")
+        import_in_thread("comptroller.analysis.query")
         from comptroller.analysis.query import open_query
 
         options = read_mapping(None, files or {}, FileOptions.__annotations__)
@@ -377,7 +377,7 @@ class Service(Resources):
         """
         for module in ("duckdb", "polars"):
             require(module, "a reconciliation", "analysis")
-        imported("comptroller.analysis.reconcile")
+        import_in_thread("comptroller.analysis.reconcile")
         from comptroller.analysis.reconcile import reconcile
 
         options = read_mapping(mapping, columns)

@@ -57,7 +57,7 @@ void SqliteConnection::read_now() {
   content_ = content;
 }
 
-std::optional<sqlite_format::WalIndexHeader> SqliteConnection::begin_present_snapshot() {
+std::optional<sqlite_format::LastCommit> SqliteConnection::begin_present_snapshot() {
   begin_snapshot();
   return pages_.present_commit();
 }

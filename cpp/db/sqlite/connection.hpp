@@ -58,7 +58,7 @@ class SqliteConnection final : public Connection, public Handle {
   // Whether the log is open. The first read opens it, unless the file was opened as immutable.
   bool has_log() const { return sqlite_format::has_wal(handle()); }
   // Begins a snapshot of the current state. Returns the last commit that it sees, if known.
-  std::optional<sqlite_format::WalIndexHeader> begin_present_snapshot();
+  std::optional<sqlite_format::LastCommit> begin_present_snapshot();
 
   // Passes new rows of the table of `filler` to it instead of inserting them. It must outlive this
   // connection, unless it is replaced by nullptr.

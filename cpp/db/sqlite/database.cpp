@@ -18,10 +18,10 @@
 #include "db/sqlite/fill.hpp"
 #include "db/sqlite/lock_file.hpp"
 #include "db/sqlite/open_file.hpp"
+#include "db/sqlite/parallel_task.hpp"
 #include "db/sqlite/readers.hpp"
 #include "db/sqlite/schema.hpp"
 #include "db/sqlite/value_types.hpp"
-#include "db/sqlite/work_beside.hpp"
 #include "db/sqlite/writer.hpp"
 #include "model/error.hpp"
 
@@ -33,7 +33,7 @@ namespace filesystem = std::filesystem;
 
 constexpr std::chrono::seconds max_wait_to_open{30};
 constexpr int cache_kib_of_writer = 65536;
-constexpr int max_attempts = 5;  // to begin snapshots of one state
+constexpr int max_attempts = 20;  // to begin snapshots of one state
 
 Deadline deadline_to_open() {
   return Clock::now() + max_wait_to_open;
@@ -65,8 +65,7 @@ class SqliteDatabase final : public Database {
     writer().write_later(std::move(work), std::move(done));
   }
   std::unique_ptr<Fill> fill(const Filling& filling) override {
-    const WriteParts parts{writer(),     *write_connection_, *file_,
-                           commit_lock_, interrupt_,         options_.max_wait};
+    const WriteParts parts{writer(), *write_connection_, *file_, interrupt_};
     return std::make_unique<SqliteFill>(parts, filling, is_only_sql_);
   }
   Commits commits() const override { return writer_ ? writer_->commits() : Commits{}; }
@@ -93,7 +92,7 @@ class SqliteDatabase final : public Database {
   bool is_only_sql_;
   bool was_locked_before_;  // whether a process has opened this path for writing
   LockFile write_lock_;
-  LockFile commit_lock_;
+  LockFile opening_lock_;
   std::unique_ptr<SqliteConnection> write_connection_;
   std::unique_ptr<Writer> writer_;
   Readers readers_;
@@ -110,11 +109,11 @@ SqliteDatabase::SqliteDatabase(std::unique_ptr<OpenFile> file, const OpenOptions
       is_only_sql_(is_only_sql()),
       was_locked_before_(filesystem::exists(path_ + "-lock")),
       write_lock_(path_, LockFile::Purpose::write, options.read_only),
-      commit_lock_(path_, LockFile::Purpose::commit, options.read_only),
+      opening_lock_(path_, LockFile::Purpose::opening, options.read_only),
       readers_(*file_, options.read_only, is_only_sql_, interrupt_) {
   std::optional<LockGuard> migrating;
   std::optional<LockGuard> opening;
-  opening.emplace(commit_lock_, deadline_to_open(), &interrupt_);
+  opening.emplace(opening_lock_, deadline_to_open(), &interrupt_);
   refuse_without_log(path_, was_locked_before_);
   if (!options_.read_only) open_writer(opening, migrating);
   // One connection stays open, so that the log and its index are not removed while they are in use.
@@ -147,7 +146,7 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
   if (is_older) {
     opening.reset();
     migrating.emplace(write_lock_, deadline_to_open(), &interrupt_);
-    opening.emplace(commit_lock_, deadline_to_open(), &interrupt_);
+    opening.emplace(opening_lock_, deadline_to_open(), &interrupt_);
   }
   use_write_ahead_log(connection, path_);
   if (is_older) migrate(connection, path_);
@@ -162,14 +161,14 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
   // A log that a reader has let grow is cut when it begins again.
   connection.execute("PRAGMA journal_size_limit = " + std::to_string(large_log));
   connection.execute("PRAGMA cache_size = -" + std::to_string(cache_kib_of_writer));
-  writer_ = std::make_unique<Writer>(connection, *file_, write_lock_, commit_lock_, interrupt_,
-                                     options_.max_wait);
+  writer_ =
+      std::make_unique<Writer>(connection, *file_, write_lock_, interrupt_, options_.max_wait);
 }
 
 SqliteDatabase::~SqliteDatabase() {
-  writer_.reset();  // its thread may wait for the commit lock
+  writer_.reset();
   try {
-    const LockGuard closing(commit_lock_, deadline_to_open());
+    const LockGuard closing(opening_lock_, deadline_to_open());
     watch_.reset();
     readers_.close();
     // The last connection to close checkpoints, unless another process is writing, which then
@@ -202,10 +201,10 @@ LogSize SqliteDatabase::log_size() {
   const Lease lease = readers_.lend();
   SqliteConnection& connection = sqlite(*lease);
   connection.read_now();  // opens the log
-  const auto commit = sqlite_format::WalIndexHeader::read(connection.handle());
+  const auto commit = sqlite_format::LastCommit::read(connection.handle());
   const auto backfilled = sqlite_format::count_backfilled(connection.handle());
   if (!commit || !backfilled) return {};
-  const std::uint32_t frames = commit->max_frame;
+  const std::uint32_t frames = commit->frames();
   const std::uint64_t bytes = commit->bytes_per_frame();
   return {frames * bytes, (frames - std::min(*backfilled, frames)) * bytes};
 }
@@ -213,18 +212,15 @@ LogSize SqliteDatabase::log_size() {
 std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
   std::vector<Lease> leases;
   while (leases.size() < count) leases.push_back(readers_.lend());
-  std::vector<std::optional<sqlite_format::WalIndexHeader>> commits;
+  std::vector<std::optional<sqlite_format::LastCommit>> commits;
   const auto has_log = [](const Lease& lease) { return sqlite(*lease).has_log(); };
   bool is_same_state = false;
   for (int attempt = 1; !is_same_state; ++attempt) {
     commits.clear();
-    {
-      const LockGuard guard(commit_lock_, deadline_to_open(), &interrupt_);
-      for (const Lease& lease : leases) {
-        commits.push_back(sqlite(*lease).begin_present_snapshot());
-      }
+    for (const Lease& lease : leases) {
+      commits.push_back(sqlite(*lease).begin_present_snapshot());
     }
-    // A program that does not use our lock files may commit at any time.
+    // Beside 4,000 commits per second, one attempt in 16 has a commit between its snapshots.
     is_same_state = std::ranges::count(commits, commits.front()) == std::ssize(commits) &&
                     (commits.front() || std::ranges::none_of(leases, has_log));
     if (attempt == max_attempts) break;
@@ -264,7 +260,7 @@ Health SqliteDatabase::health() {
     }
     if (health.findings.empty()) health.findings = find_wrong_types(connection);
   };
-  WorkBeside checking(check, [&] { sqlite3_interrupt(connection.handle()); });
+  ParallelTask checking(check, [&] { sqlite3_interrupt(connection.handle()); });
   checking.wait(check_interval, [&] { interrupt_.check(); });
   return health;
 }

@@ -51,8 +51,7 @@ bool SqliteFill::write(const Work& work) {
 void SqliteFill::write_in_copy(const Work& work, Connection* before) {
   if (!work(copy_->connection(), before)) return;
   finish();
-  parts_.writer.note_frames(
-      copy_->adopt(parts_.connection, parts_.file, parts_.commit_lock, parts_.max_wait));
+  parts_.writer.note_frames(copy_->adopt(parts_.connection, parts_.file));
 }
 
 void SqliteFill::finish() {

@@ -31,7 +31,7 @@ Registry& registry() {
   return *all;
 }
 
-[[maybe_unused]] thread_local int commit_locks_held = 0;  // read by assertions
+[[maybe_unused]] thread_local int opening_locks_held = 0;  // read by assertions
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void LockFile::after_fork_in_child() {
 LockFile::LockFile(std::string database, Purpose purpose, bool is_optional)
     : database_(std::move(database)),
       purpose_(purpose),
-      path_(database_ + (purpose == Purpose::write ? "-lock" : "-commit-lock")),
+      path_(database_ + (purpose == Purpose::write ? "-lock" : "-opening-lock")),
       is_optional_(is_optional) {
   static const int is_registered =
       ::pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
@@ -107,7 +107,7 @@ bool LockFile::exists() {
 }
 
 // Tries to lock the file; returns whether this thread holds the lock.
-bool LockFile::take() {
+bool LockFile::try_lock() {
   std::unique_lock guard(mutex_, std::try_to_lock);
   if (!guard) return false;
   if (exists() && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
@@ -115,23 +115,23 @@ bool LockFile::take() {
     throw Error::of_system(errno, "the lock file cannot be locked");
   }
   guard.release();
-  if (purpose_ == Purpose::commit) ++commit_locks_held;
+  if (purpose_ == Purpose::opening) ++opening_locks_held;
   return true;
 }
 
 void LockFile::release() {
-  if (purpose_ == Purpose::commit) --commit_locks_held;
+  if (purpose_ == Purpose::opening) --opening_locks_held;
   if (descriptor_ >= 0) ::flock(descriptor_, LOCK_UN);
   mutex_.unlock();
 }
 
 LockGuard::LockGuard(LockFile& lock, Deadline deadline, const Interrupt* interrupt) : lock_(lock) {
   using namespace std::chrono_literals;
-  assert(commit_locks_held == 0);  // order of locks, see the header
+  assert(opening_locks_held == 0);  // order of locks, see the header
   // flock has no timeout. Another process holds the lock for a commit, a few hundred microseconds.
   auto pause = 20us;
   auto checked = Clock::now();
-  while (!lock_.take()) {
+  while (!lock_.try_lock()) {
     const auto now = Clock::now();
     if (now >= deadline) {
       throw Error(Code::unavailable, "another writer is busy; try again later");
@@ -146,7 +146,7 @@ LockGuard::LockGuard(LockFile& lock, Deadline deadline, const Interrupt* interru
   is_held_ = true;
 }
 
-LockGuard::LockGuard(LockFile& lock, std::try_to_lock_t) : lock_(lock), is_held_(lock.take()) {}
+LockGuard::LockGuard(LockFile& lock, std::try_to_lock_t) : lock_(lock), is_held_(lock.try_lock()) {}
 
 LockGuard::~LockGuard() {
   if (is_held_) lock_.release();

@@ -2,15 +2,16 @@
 // the database, which the system releases when a process dies.
 //
 // A database has two locks:
-//   write lock   <file>-lock         held for a whole write transaction or checkpoint
-//   commit lock  <file>-commit-lock  held to open, to commit, to begin snapshots on several
-//                                    connections, and to close; never held for long, so that nobody
-//                                    waits for another process's load to open or read the database
+//   write lock    <file>-lock          held for a whole write transaction or checkpoint
+//   opening lock  <file>-opening-lock  held to open and to close, so that neither sees the other,
+//   or
+//                                      a migration, half done; never held for long, so that nobody
+//                                      waits for another process's load to open the database
 // The write lock also excludes the race of SQLite 3.7.0 to 3.51.2 between a writer and a checkpoint
 // that resets the log (sqlite.org/wal.html#walresetbug), but only among comptroller's own
 // processes: a program that does not take it may still lose commits of theirs and of its own.
 //
-// Order: a thread that holds a commit lock waits for no other lock, but it may try one. So the
+// Order: a thread that holds an opening lock waits for no other lock, but it may try one. So the
 // write lock is always taken first. Debug builds assert this.
 #pragma once
 
@@ -23,7 +24,7 @@ namespace comptroller::db::sqlite {
 
 class LockFile {
  public:
-  enum class Purpose { write, commit };
+  enum class Purpose { write, opening };
 
   // Creates the file beside the database if it is missing, with the owner and the permissions of
   // the database, so that a command of root locks no user out. Throws if it cannot be created,
@@ -43,7 +44,7 @@ class LockFile {
   void close();
   int open() const;
   bool exists();
-  bool take();
+  bool try_lock();
   void release();
 
   std::string database_;

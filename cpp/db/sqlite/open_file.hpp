@@ -21,7 +21,7 @@ inline constexpr const char* private_copy_suffix = "-filling";
 
 // The suffixes of the files of a database.
 inline constexpr std::array<const char*, 6> file_suffixes{
-    "", "-wal", "-shm", "-lock", "-commit-lock", private_copy_suffix};
+    "", "-wal", "-shm", "-lock", "-opening-lock", private_copy_suffix};
 
 // Registers a file for as long as connections to it may be open. For many threads.
 class OpenFile {

@@ -14,8 +14,6 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-using sqlite_format::always_null;
-
 constexpr std::size_t max_lookups = 32;
 
 // A copy of 32 bytes, because both types have the same members in the same order.
@@ -28,17 +26,12 @@ Value value_of(const sqlite_format::Value& value) {
   return std::bit_cast<Value>(value);
 }
 
-// Returns the positions of columns; nullopt if only SQL can evaluate them.
-std::optional<std::vector<std::size_t>> positions_of(const sqlite_format::Table& table,
-                                                     const std::vector<std::string_view>& columns) {
-  std::vector<std::size_t> positions;
-  for (const std::string_view column : columns) {
-    const auto position =
-        column.starts_with("NULL AS ") ? std::optional(always_null) : table.find(column);
-    if (!position) return std::nullopt;
-    positions.push_back(*position);
+// Returns the names of columns as sqlite_format reads them.
+std::vector<std::string_view> names_of(std::vector<std::string_view> columns) {
+  for (std::string_view& column : columns) {
+    if (column.starts_with("NULL AS ")) column = {};
   }
-  return positions;
+  return columns;
 }
 
 std::string place_of(std::string_view table, std::string_view column, std::int64_t key) {
@@ -50,13 +43,12 @@ std::string place_of(std::string_view table, std::string_view column, std::int64
 
 class PageReader::Scan final : public Statement {
  public:
-  Scan(Handle& connection, sqlite_format::Snapshot& snapshot, const sqlite_format::Table& table,
-       std::span<const std::size_t> positions, const TableScan& scan, std::vector<Value> values)
+  Scan(Handle& connection, std::unique_ptr<sqlite_format::Scan> rows, const TableScan& scan,
+       std::vector<Value> values)
       : Statement(values.data(), scan.columns.size()),
         connection_(connection),
-        scan_(snapshot, table, positions, scan.from, scan.last,
-              [&connection] { connection.check_interrupt(); }),
-        table_(table.name),
+        scan_(std::move(rows)),
+        table_(scan.table),
         names_(scan.columns.begin(), scan.columns.end()),
         width_(scan.columns.size()),
         conditions_(scan.conditions),
@@ -73,7 +65,7 @@ class PageReader::Scan final : public Statement {
     return connection_.translate([&] {
       std::size_t count = 0;
       for (std::size_t read = 1; read > 0 && count == 0;) {
-        read = scan_.next(max);
+        read = scan_->next(max);
         for (std::size_t row = 0; row < read; ++row) count += keep(row, count) ? 1 : 0;
       }
       return count;
@@ -86,8 +78,8 @@ class PageReader::Scan final : public Statement {
  private:
   // Stores a row that was read as row `place` of the step, if it meets the conditions.
   bool keep(std::size_t row, std::size_t place) {
-    const sqlite_format::Value* const read = scan_.row(row);
-    keys_[place] = scan_.key(row);
+    const sqlite_format::Value* const read = scan_->row(row);
+    keys_[place] = scan_->key(row);
     for (std::size_t i = 0; i < conditions_.size(); ++i) {
       if (!satisfies(conditions_[i], read[width_ + i], width_ + i, place)) return false;
     }
@@ -108,7 +100,7 @@ class PageReader::Scan final : public Statement {
   }
 
   Handle& connection_;
-  sqlite_format::Scan scan_;  // of the columns, then those of the conditions
+  std::unique_ptr<sqlite_format::Scan> scan_;  // of the columns, then those of the conditions
   std::string table_;
   std::vector<std::string> names_;  // of these columns
   std::size_t width_;
@@ -119,8 +111,8 @@ class PageReader::Scan final : public Statement {
 
 class PageReader::Lookup final : public Statement {
  public:
-  Lookup(Handle& connection, sqlite_format::Lookup lookup, std::string table, std::string columns,
-         std::vector<Value> values)
+  Lookup(Handle& connection, std::unique_ptr<sqlite_format::Lookup> lookup, std::string table,
+         std::string columns, std::vector<Value> values)
       : Statement(values.data(), values.size()),
         connection_(connection),
         lookup_(std::move(lookup)),
@@ -136,7 +128,7 @@ class PageReader::Lookup final : public Statement {
   bool step() override {
     if (!std::exchange(is_bound_, false)) return false;
     const sqlite_format::Value* const row =
-        connection_.translate([&] { return lookup_.find(key_); });
+        connection_.translate([&] { return lookup_->find(key_); });
     if (row == nullptr) return false;
     std::transform(row, row + values_.size(), values_.data(), &value_of);
     return true;
@@ -148,7 +140,7 @@ class PageReader::Lookup final : public Statement {
 
  private:
   Handle& connection_;
-  sqlite_format::Lookup lookup_;
+  std::unique_ptr<sqlite_format::Lookup> lookup_;
   std::string table_;
   std::string columns_;
   std::vector<Value> values_;
@@ -157,7 +149,7 @@ class PageReader::Lookup final : public Statement {
 };
 
 PageReader::PageReader(Handle& connection)
-    : connection_(connection), snapshot_(connection.handle()) {}
+    : connection_(connection), snapshot_(sqlite_format::Snapshot::make(connection.handle())) {}
 
 PageReader::~PageReader() = default;
 
@@ -169,15 +161,15 @@ void PageReader::end() noexcept {
 // Whether the pages of the snapshot can be read.
 bool PageReader::can_read() {
   if (const auto before = std::exchange(before_, std::nullopt)) {
-    can_read_ = !is_off_ && connection_.translate([&] { return snapshot_.follow(*before); });
+    can_read_ = !is_off_ && connection_.translate([&] { return snapshot_->follow(*before); });
   }
   return can_read_;
 }
 
-std::optional<sqlite_format::WalIndexHeader> PageReader::present_commit() {
+std::optional<sqlite_format::LastCommit> PageReader::present_commit() {
   const auto before = before_;
   can_read();  // while its commit is the last one
-  const auto now = sqlite_format::WalIndexHeader::read(connection_.handle());
+  const auto now = sqlite_format::LastCommit::read(connection_.handle());
   return before == now ? before : std::nullopt;
 }
 
@@ -189,38 +181,35 @@ bool PageReader::is_in_use() const {
 
 std::optional<Query> PageReader::scan(const TableScan& scan) {
   if (!can_read() || is_in_use()) return std::nullopt;
-  const sqlite_format::Table* const table =
-      connection_.translate([&] { return snapshot_.table(scan.table); });
-  if (table == nullptr) return std::nullopt;
   std::vector<std::string_view> columns = scan.columns;
   for (const auto& condition : scan.conditions) columns.push_back(condition.column);
-  const auto positions = positions_of(*table, columns);
-  if (!positions) return std::nullopt;
+  auto rows = connection_.translate([&] {
+    return snapshot_->scan(scan.table, names_of(columns), scan.from, scan.last,
+                           [&connection = connection_] { connection.check_interrupt(); });
+  });
+  if (!rows) return std::nullopt;
   scan_ = std::make_unique<Scan>(
-      connection_, snapshot_, *table, *positions, scan,
+      connection_, std::move(rows), scan,
       std::vector<Value>(sqlite_format::Scan::max_rows * scan.columns.size()));
   return Query(*scan_);
 }
 
 std::optional<Query> PageReader::rows_by_key(std::string_view table, std::string_view columns) {
   if (!can_read() || is_in_use()) return std::nullopt;
-  if (schema_of_lookups_ != snapshot_.schema_version() || lookups_.size() == max_lookups) {
+  if (schema_of_lookups_ != snapshot_->schema_version() || lookups_.size() == max_lookups) {
     lookups_.clear();
-    schema_of_lookups_ = snapshot_.schema_version();
+    schema_of_lookups_ = snapshot_->schema_version();
   }
   auto found = std::ranges::find_if(lookups_, [&](const KnownLookup& each) {
     return each.columns == columns && each.table == table;
   });
   if (found == lookups_.end()) {
-    const sqlite_format::Table* const shape =
-        connection_.translate([&] { return snapshot_.table(table); });
     found = lookups_.insert(found, {std::string(table), std::string(columns), nullptr});
-    const auto positions =
-        shape == nullptr ? std::nullopt : positions_of(*shape, split_select_list(columns));
-    if (positions) {
-      found->rows = std::make_unique<Lookup>(
-          connection_, sqlite_format::Lookup(snapshot_, *shape, *positions), found->table,
-          found->columns, std::vector<Value>(positions->size()));
+    const std::vector<std::string_view> names = names_of(split_select_list(columns));
+    auto rows = connection_.translate([&] { return snapshot_->lookup(table, names); });
+    if (rows) {
+      found->rows = std::make_unique<Lookup>(connection_, std::move(rows), found->table,
+                                             found->columns, std::vector<Value>(names.size()));
     }
   }
   if (!found->rows) return std::nullopt;

@@ -22,10 +22,10 @@ class PageReader {
   // From now on, it reads nothing.
   void switch_off() { is_off_ = true; }
   // Call these before a snapshot begins, and when it has ended.
-  void before_begin() { before_ = sqlite_format::WalIndexHeader::read(connection_.handle()); }
+  void before_begin() { before_ = sqlite_format::LastCommit::read(connection_.handle()); }
   void end() noexcept;
   // Returns the last commit, if it is known that the snapshot sees it.
-  std::optional<sqlite_format::WalIndexHeader> present_commit();
+  std::optional<sqlite_format::LastCommit> present_commit();
 
   // See Connection.
   std::optional<Query> scan(const TableScan& scan);
@@ -48,8 +48,8 @@ class PageReader {
   bool is_off_ = false;
   // The last commit before the snapshot, until its pages are first read; nullopt if only SQL reads
   // them.
-  std::optional<sqlite_format::WalIndexHeader> before_;
-  sqlite_format::Snapshot snapshot_;
+  std::optional<sqlite_format::LastCommit> before_;
+  std::unique_ptr<sqlite_format::Snapshot> snapshot_;
   bool can_read_ = false;  // in the present snapshot
   std::unique_ptr<Scan> scan_;
   std::list<KnownLookup> lookups_;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "db/sqlite/backup.hpp"
-#include "db/sqlite/work_beside.hpp"
+#include "db/sqlite/parallel_task.hpp"
 #include "files/background.hpp"
 #include "files/unnamed_file.hpp"
 #include "files/whole_file.hpp"
@@ -104,7 +104,7 @@ bool PrivateCopy::begin(std::string_view table) {
                                         [folder = folder_] { return files::open_unnamed(folder); });
   });
   if (!builder) return false;
-  filler_ = std::make_unique<TableFiller>(std::move(builder));
+  filler_ = std::make_unique<TableFiller>(std::move(builder), table);
   connection_->query("BEGIN").run();
   connection_->set_filler(filler_.get());
   return true;
@@ -134,10 +134,9 @@ void PrivateCopy::verify() {
   }
 }
 
-int PrivateCopy::adopt(SqliteConnection& live, const OpenFile& file, LockFile& commit_lock,
-                       std::chrono::milliseconds max_wait) {
+int PrivateCopy::adopt(SqliteConnection& live, const OpenFile& file) {
   connection_->query("COMMIT").run();
-  WorkBeside verified([this] { verify(); }, [this] { sqlite3_interrupt(verifier_->handle()); });
+  ParallelTask verified([this] { verify(); }, [this] { sqlite3_interrupt(verifier_->handle()); });
   SqliteConnection target(path_, SQLITE_OPEN_READWRITE, sqlite_format::buffered_files());
   target.set_interrupt(live.interrupt());
   target.keep_log();
@@ -145,7 +144,7 @@ int PrivateCopy::adopt(SqliteConnection& live, const OpenFile& file, LockFile& c
   Backup backup = begin_backup(*source_, target);
   step(backup, 0, target);
   file.require_place();
-  // The lock now prevents other writes.
+  // The lock of this transaction now prevents other writes.
   if (!is_current()) {
     throw Error(
         Code::unavailable,
@@ -161,12 +160,9 @@ int PrivateCopy::adopt(SqliteConnection& live, const OpenFile& file, LockFile& c
   }
   verified.wait(std::chrono::milliseconds(10), [&] { live.check_interrupt(); });
   const int pages = sqlite3_backup_pagecount(backup.get());
-  {
-    const LockGuard guard(commit_lock, Clock::now() + max_wait);
-    while (step(backup, -1, target)) {
-    }
-    backup.reset();
+  while (step(backup, -1, target)) {
   }
+  backup.reset();
   // Frees the pages of the private file, which is not read again, during the checkpoint.
   std::future<void> freed =
       files::run_in_background([this] { std::ignore = ::ftruncate(descriptor_, 0); });

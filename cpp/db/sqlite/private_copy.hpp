@@ -6,7 +6,6 @@
 #include <string>
 
 #include "db/sqlite/connection.hpp"
-#include "db/sqlite/lock_file.hpp"
 #include "db/sqlite/open_file.hpp"
 #include "db/sqlite/table_filler.hpp"
 
@@ -37,8 +36,7 @@ class PrivateCopy {
   // number of frames that are then in the log; if that is unknown, of this write. Throws, and
   // leaves the database unchanged, if the verification fails, `file` lost its place, or another
   // program wrote to the database.
-  int adopt(SqliteConnection& live, const OpenFile& file, LockFile& commit_lock,
-            std::chrono::milliseconds max_wait);
+  int adopt(SqliteConnection& live, const OpenFile& file);
 
  private:
   explicit PrivateCopy(std::string path) : path_(std::move(path)) {}

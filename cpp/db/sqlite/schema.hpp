@@ -30,11 +30,11 @@ void refuse_foreign(const std::string& path);
 
 // Throws unusable, naming `path`, if the file is a copy of a new store without its log, which has
 // the content. If its creation ended early, it has an empty log and lock files
-// (`was_locked_before`). Called with the commit lock held, which excludes the creation by another
+// (`was_locked_before`). Called with the opening lock held, which excludes the creation by another
 // process.
 void refuse_without_log(const std::string& path, bool was_locked_before);
 
-// Makes the file use a write-ahead log. Called with the commit lock held. Throws unusable, naming
+// Makes the file use a write-ahead log. Called with the opening lock held. Throws unusable, naming
 // `path`, if the file cannot have one.
 void use_write_ahead_log(SqliteConnection& connection, const std::string& path);
 

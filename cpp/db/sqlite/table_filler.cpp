@@ -34,11 +34,11 @@ std::vector<Insertion> TableFiller::insert(const InsertStatement& statement, std
                                            const Connection::BindRow& bind) {
   std::vector<std::size_t> places;
   for (const std::string_view name : statement.columns) {
-    const auto column = builder_->table().find(name);
+    const auto column = builder_->find(name);
     if (!column) throw Error(Code::internal, "a filled table lacks a column");
     places.push_back(*column);
   }
-  std::vector<sqlite_format::Value> row(builder_->table().columns.size());
+  std::vector<sqlite_format::Value> row(builder_->columns());
   Row values(row, places);
   std::vector<Insertion> results(rows, Insertion::deferred);
   for (std::size_t i = 0; i < rows; ++i) {

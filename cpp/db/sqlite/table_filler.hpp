@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,17 +14,18 @@ namespace comptroller::db::sqlite {
 // Passes the parameters of INSERTs to a Builder as rows. For one thread at a time.
 class TableFiller {
  public:
-  explicit TableFiller(std::unique_ptr<sqlite_format::Builder> builder)
-      : builder_(std::move(builder)) {}
+  TableFiller(std::unique_ptr<sqlite_format::Builder> builder, std::string_view table)
+      : builder_(std::move(builder)), table_(table) {}
 
   sqlite_format::Builder& builder() { return *builder_; }
-  const std::string& table() const { return builder_->table().name; }
+  const std::string& table() const { return table_; }
   // See Connection::insert_new. Defers rows that the builder does not take.
   std::vector<Insertion> insert(const InsertStatement& statement, std::size_t rows,
                                 const Connection::BindRow& bind);
 
  private:
   std::unique_ptr<sqlite_format::Builder> builder_;
+  std::string table_;
 };
 
 }  // namespace comptroller::db::sqlite

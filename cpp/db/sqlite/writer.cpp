@@ -23,12 +23,10 @@ constexpr std::size_t max_batch_size = 256;
 }  // namespace
 
 Writer::Writer(SqliteConnection& connection, const OpenFile& file, LockFile& write_lock,
-               LockFile& commit_lock, const Interrupt& interrupt,
-               std::chrono::milliseconds max_wait)
+               const Interrupt& interrupt, std::chrono::milliseconds max_wait)
     : connection_(connection),
       file_(file),
       write_lock_(write_lock),
-      commit_lock_(commit_lock),
       interrupt_(interrupt),
       max_wait_(max_wait) {
   sqlite3_wal_hook(
@@ -250,7 +248,7 @@ void Writer::run(const Tasks& batch, const Task& leader) noexcept {
       has_succeeded = has_succeeded || !task->failure;
     }
     if (!has_succeeded) return undo();
-    commit(leader.deadline);
+    connection_.query("COMMIT").run();
     count(batch);
   } catch (...) {
     undo();
@@ -310,7 +308,7 @@ void Writer::run_bulk(const std::function<bool()>& work) {
   const bool keeps = work();
   connection_.set_interrupt(nullptr);
   if (!keeps) return undo();
-  commit(Clock::now() + max_wait_);
+  connection_.query("COMMIT").run();
   if (is_checkpoint_due()) note_frames(connection_.truncate_log().value_or(frames_in_log_));
 }
 
@@ -327,11 +325,6 @@ void Writer::begin() {
   require_place();
   connection_.query("BEGIN IMMEDIATE").run();
   connection_.read_now();
-}
-
-void Writer::commit(Deadline deadline) {
-  const LockGuard guard(commit_lock_, deadline);
-  connection_.query("COMMIT").run();
 }
 
 // Counts the writes of a batch that was committed.

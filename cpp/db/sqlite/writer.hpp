@@ -43,7 +43,7 @@ class Writer {
  public:
   // The arguments must outlive the writer.
   Writer(SqliteConnection& connection, const OpenFile& file, LockFile& write_lock,
-         LockFile& commit_lock, const Interrupt& interrupt, std::chrono::milliseconds max_wait);
+         const Interrupt& interrupt, std::chrono::milliseconds max_wait);
   // Ends the writes of write_later that have not begun.
   ~Writer();
 
@@ -91,7 +91,6 @@ class Writer {
   void run_one(Task& task, bool is_alone);
   void require_place();
   void begin();
-  void commit(Deadline deadline);
   void count(const Tasks& batch) noexcept;
   void undo() noexcept;
   void checkpoint_if_due() noexcept;
@@ -101,7 +100,6 @@ class Writer {
   SqliteConnection& connection_;
   const OpenFile& file_;
   LockFile& write_lock_;
-  LockFile& commit_lock_;
   const Interrupt& interrupt_;
   std::chrono::milliseconds max_wait_;
   int frames_in_log_ = 0;

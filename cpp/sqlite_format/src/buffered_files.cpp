@@ -1,3 +1,11 @@
+// The VFS of buffered_files().
+//
+// It reads ahead in databases and logs, in both directions, and gathers the writes to a log. A
+// connection uses the bytes that it read ahead until it writes the file or changes a lock. Gathered
+// bytes are written before the log is read, synchronised, truncated or closed, and before a lock
+// changes. If they cannot be written, every later read, write and synchronisation of the log fails.
+// Writes to a database are gathered only by a checkpoint of one transaction of the connection that
+// made the database larger.
 #include <sqlite3.h>
 
 #include <algorithm>

@@ -11,6 +11,7 @@
 #include "sqlite_format/src/record.hpp"
 #include "sqlite_format/src/record_file.hpp"
 #include "sqlite_format/src/sql.hpp"
+#include "sqlite_format/src/table.hpp"
 #include "sqlite_format/src/tree_writer.hpp"
 
 namespace sqlite_format {
@@ -55,7 +56,10 @@ class TableBuilder final : public Builder {
     return read_columns(connection, table) && read_indexes(connection);
   }
 
-  const Table& table() const override { return table_; }
+  std::size_t columns() const override { return table_.columns.size(); }
+  std::optional<std::size_t> find(std::string_view column) const override {
+    return table_.find(column);
+  }
   bool add(std::span<const Value> row) override;
   bool take_rows(Builder& other) override;
   void write(int descriptor, const std::function<void()>& check) override;

@@ -1,20 +1,21 @@
 #include <algorithm>
 #include <limits>
 
-#include "sqlite_format/sqlite_format.hpp"
 #include "sqlite_format/src/bytes.hpp"
-#include "sqlite_format/src/pages.hpp"
 #include "sqlite_format/src/record_reader.hpp"
+#include "sqlite_format/src/row_reading.hpp"
 #include "sqlite_format/src/table_page.hpp"
 
 namespace sqlite_format {
 
-class Lookup::State {
+namespace {
+
+class PagesLookup final : public Lookup {
  public:
-  State(Pages& pages, const Table& table, std::span<const std::size_t> columns)
+  PagesLookup(Pages& pages, const Table& table, std::span<const std::size_t> columns)
       : pages_(pages), record_(pages, table, columns, 1), root_(table.root) {}
 
-  const Value* find(std::int64_t key);
+  const Value* find(std::int64_t key) override;
 
  private:
   // A leaf, which has the keys in (after, last].
@@ -34,7 +35,7 @@ class Lookup::State {
   Leaf leaf_;  // found last
 };
 
-const Value* Lookup::State::find(std::int64_t key) {
+const Value* PagesLookup::find(std::int64_t key) {
   const TablePage leaf = find_leaf(key);
   std::size_t low = 0;
   std::size_t high = leaf.cells();
@@ -57,7 +58,7 @@ const Value* Lookup::State::find(std::int64_t key) {
   return nullptr;
 }
 
-TablePage Lookup::State::find_leaf(std::int64_t key) {
+TablePage PagesLookup::find_leaf(std::int64_t key) {
   if (leaf_.state == pages_.state() && key > leaf_.after && key <= leaf_.last) {
     return page(leaf_.page);
   }
@@ -89,13 +90,11 @@ TablePage Lookup::State::find_leaf(std::int64_t key) {
   throw_corrupt();
 }
 
-Lookup::Lookup(Snapshot& snapshot, const Table& table, std::span<const std::size_t> columns)
-    : state_(std::make_unique<State>(*snapshot.pages_, table, columns)) {}
-Lookup::~Lookup() = default;
-Lookup::Lookup(Lookup&&) noexcept = default;
+}  // namespace
 
-const Value* Lookup::find(std::int64_t key) {
-  return state_->find(key);
+std::unique_ptr<Lookup> make_lookup(Pages& pages, const Table& table,
+                                    std::span<const std::size_t> columns) {
+  return std::make_unique<PagesLookup>(pages, table, columns);
 }
 
 }  // namespace sqlite_format

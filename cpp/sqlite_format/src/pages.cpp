@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "sqlite_format/src/header.hpp"
-#include "sqlite_format/src/wal_index.hpp"
 
 namespace sqlite_format {
 
@@ -20,13 +19,14 @@ constexpr std::uint32_t pages_read_ahead = 16;
 // stay valid for the transaction: the WAL begins again only when every frame is in the file and no
 // reader needs one. nBackfill is read before the header is compared: a restart changes the header
 // first, so an equal header proves that nBackfill belongs to it.
-bool Pages::follow(const WalIndexHeader& before) {
+bool Pages::follow(const LastCommit& before) {
   const auto backfilled = count_backfilled(connection_);
-  if (!backfilled || before != WalIndexHeader::read(connection_)) return false;
+  if (!backfilled || before != LastCommit::read(connection_)) return false;
   backfilled_ = *backfilled;
   window_count_ = 0;
   if (state_ != 0 && before == commit_) return is_supported_;
   commit_ = before;
+  header_ = WalIndexHeader::of(before);
   ++state_;
   is_supported_ = false;
   is_supported_ = has_supported_header();
@@ -43,7 +43,7 @@ bool Pages::has_supported_header() {
     page_size_ = page_size;
     slots_.resize(max_bytes / page_size);
   }
-  if (commit_.max_frame != 0 && commit_.bytes_per_page() != page_size_) return false;
+  if (header_.max_frame != 0 && header_.bytes_per_page() != page_size_) return false;
   std::memcpy(header.bytes.data(), page(1), header.bytes.size());
   count_ = header.number(page_count_at);
   schema_version_ = header.number(schema_cookie_at);
@@ -63,7 +63,7 @@ const char* Pages::page(std::uint32_t number) {
 }
 
 const char* Pages::read_ahead(std::uint32_t number) {
-  if (find_frame(connection_, number, backfilled_, commit_.max_frame) != 0) return page(number);
+  if (find_frame(connection_, number, backfilled_, header_.max_frame) != 0) return page(number);
   if (number - window_begin_ >= window_count_) {
     sqlite3_file* const file = file_of(connection_, SQLITE_FCNTL_FILE_POINTER);
     sqlite3_int64 size = 0;
@@ -88,7 +88,7 @@ void Pages::copy(std::uint32_t number, std::vector<char>& into) {
 }
 
 void Pages::read(std::uint32_t number, char* into) {
-  const std::uint32_t frame = find_frame(connection_, number, backfilled_, commit_.max_frame);
+  const std::uint32_t frame = find_frame(connection_, number, backfilled_, header_.max_frame);
   if (frame == 0) return read_file(number, 1, into);
   sqlite3_file* const wal = file_of(connection_, SQLITE_FCNTL_JOURNAL_POINTER);
   frame_.resize(frame_header_size + page_size_);
@@ -96,7 +96,7 @@ void Pages::read(std::uint32_t number, char* into) {
       std::int64_t{wal_header_size} + (std::int64_t{frame} - 1) * std::ssize(frame_);
   if (wal == nullptr || read_at(*wal, frame_.data(), frame_.size(), offset) != SQLITE_OK ||
       read_number<std::uint32_t>(frame_.data()) != number ||
-      std::memcmp(frame_.data() + salts_in_frame, commit_.salts.data(), commit_.salts.size()) !=
+      std::memcmp(frame_.data() + salts_in_frame, header_.salts.data(), header_.salts.size()) !=
           0) {
     throw Failure(SQLITE_PROTOCOL, "a frame of the WAL could not be read");
   }

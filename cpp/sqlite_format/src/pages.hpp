@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sqlite_format/sqlite_format.hpp"
+#include "sqlite_format/src/wal_index.hpp"
 
 namespace sqlite_format {
 
@@ -20,7 +21,7 @@ class Pages {
   explicit Pages(sqlite3* connection) : connection_(connection) {}
 
   // See Snapshot::follow.
-  bool follow(const WalIndexHeader& before);
+  bool follow(const LastCommit& before);
 
   // Returns a page, valid until the next call of `page` or `read_ahead`.
   const char* page(std::uint32_t number);
@@ -46,7 +47,8 @@ class Pages {
   void read_file(std::uint32_t number, std::uint32_t count, char* into) const;
 
   sqlite3* connection_;
-  WalIndexHeader commit_;
+  LastCommit commit_;
+  WalIndexHeader header_;         // of the commit
   std::uint32_t backfilled_ = 0;  // of the frames of the commit
   std::uint64_t state_ = 0;
   std::size_t page_size_ = 0;  // 0: not known yet

@@ -8,6 +8,7 @@
 
 #include "sqlite_format/sqlite_format.hpp"
 #include "sqlite_format/src/pages.hpp"
+#include "sqlite_format/src/table.hpp"
 #include "sqlite_format/src/table_page.hpp"
 
 namespace sqlite_format {

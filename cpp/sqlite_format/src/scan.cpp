@@ -3,10 +3,9 @@
 #include <limits>
 #include <utility>
 
-#include "sqlite_format/sqlite_format.hpp"
 #include "sqlite_format/src/bytes.hpp"
-#include "sqlite_format/src/pages.hpp"
 #include "sqlite_format/src/record_reader.hpp"
+#include "sqlite_format/src/row_reading.hpp"
 #include "sqlite_format/src/table_page.hpp"
 
 namespace sqlite_format {
@@ -16,22 +15,20 @@ namespace {
 constexpr auto min_key = std::numeric_limits<std::int64_t>::min();
 constexpr auto max_key = std::numeric_limits<std::int64_t>::max();
 
-}  // namespace
-
-class Scan::State {
+class PagesScan final : public Scan {
  public:
-  State(Pages& pages, const Table& table, std::span<const std::size_t> columns, std::int64_t first,
-        std::int64_t last, std::function<void()> check)
+  PagesScan(Pages& pages, const Table& table, std::span<const std::size_t> columns, KeyRange range,
+            std::function<void()> check)
       : pages_(pages),
         record_(pages, table, columns, max_rows),
-        first_(first),
-        last_(last),
+        first_(range.first),
+        last_(range.last),
         check_(std::move(check)),
         children_{{table.root, min_key, max_key}} {}
 
-  std::size_t next(std::size_t max);
-  const Value* row(std::size_t row) const { return record_.row(row); }
-  std::int64_t key(std::size_t row) const { return keys_.at(row); }
+  std::size_t next(std::size_t max) override;
+  const Value* row(std::size_t row) const override { return record_.row(row); }
+  std::int64_t key(std::size_t row) const override { return keys_.at(row); }
 
  private:
   // A page whose subtree has the keys in (after, last].
@@ -63,7 +60,7 @@ class Scan::State {
 };
 
 // The rows of one call are in one leaf.
-std::size_t Scan::State::next(std::size_t max) {
+std::size_t PagesScan::next(std::size_t max) {
   const std::size_t most = std::min(max, max_rows);
   std::size_t count = 0;
   do {
@@ -81,7 +78,7 @@ std::size_t Scan::State::next(std::size_t max) {
 }
 
 // Advances to the next leaf that may have keys of the range.
-bool Scan::State::has_next_leaf() {
+bool PagesScan::has_next_leaf() {
   check_();
   while (!children_.empty()) {
     const Child child = children_.back();
@@ -94,7 +91,7 @@ bool Scan::State::has_next_leaf() {
   return false;
 }
 
-void Scan::State::enter(const Child& child) {
+void PagesScan::enter(const Child& child) {
   const TablePage page{pages_.read_ahead(child.page), pages_.page_size()};
   if (!page.is_leaf()) return add_children(child, page);
   leaf_ = child;
@@ -104,7 +101,7 @@ void Scan::State::enter(const Child& child) {
   key_ = child.after;
 }
 
-void Scan::State::add_children(const Child& parent, const TablePage& page) {
+void PagesScan::add_children(const Child& parent, const TablePage& page) {
   const std::size_t level = parent.level + 1;
   if (level == max_levels) throw_corrupt();
   const std::size_t count = page.cells();
@@ -122,7 +119,7 @@ void Scan::State::add_children(const Child& parent, const TablePage& page) {
 }
 
 // Reads the next cell of the current leaf.
-TablePage::Cell Scan::State::next_cell() {
+TablePage::Cell PagesScan::next_cell() {
   const TablePage::Cell cell = page_.cell(next_cell_);
   const bool is_in_order = cell.key > key_ || (next_cell_ == 0 && cell.key == min_key);
   ++next_cell_;
@@ -131,23 +128,12 @@ TablePage::Cell Scan::State::next_cell() {
   return cell;
 }
 
-Scan::Scan(Snapshot& snapshot, const Table& table, std::span<const std::size_t> columns,
-           std::int64_t first, std::int64_t last, std::function<void()> check)
-    : state_(std::make_unique<State>(*snapshot.pages_, table, columns, first, last,
-                                     std::move(check))) {}
-Scan::~Scan() = default;
-Scan::Scan(Scan&&) noexcept = default;
+}  // namespace
 
-std::size_t Scan::next(std::size_t max) {
-  return state_->next(max);
-}
-
-const Value* Scan::row(std::size_t row) const {
-  return state_->row(row);
-}
-
-std::int64_t Scan::key(std::size_t row) const {
-  return state_->key(row);
+std::unique_ptr<Scan> make_scan(Pages& pages, const Table& table,
+                                std::span<const std::size_t> columns, KeyRange range,
+                                std::function<void()> check) {
+  return std::make_unique<PagesScan>(pages, table, columns, range, std::move(check));
 }
 
 }  // namespace sqlite_format

@@ -1,80 +1,72 @@
-// Snapshot, and reading the shape of a table.
-#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include "sqlite_format/sqlite_format.hpp"
 #include "sqlite_format/src/pages.hpp"
-#include "sqlite_format/src/sql.hpp"
+#include "sqlite_format/src/row_reading.hpp"
+#include "sqlite_format/src/table.hpp"
 
 namespace sqlite_format {
 
 namespace {
 
-Table::Affinity affinity_of(std::string_view type, bool is_strict) {
-  using enum Table::Affinity;
-  if (type == "INTEGER") return integer;
-  if (type == "TEXT") return text;
-  return type.empty() || (is_strict && type == "ANY") ? none : other;
-}
+class PagesSnapshot final : public Snapshot {
+ public:
+  explicit PagesSnapshot(sqlite3* connection) : connection_(connection), pages_(connection) {}
+
+  bool follow(const LastCommit& before) override { return pages_.follow(before); }
+  std::uint32_t schema_version() const override { return pages_.schema_version(); }
+
+  std::unique_ptr<Scan> scan(std::string_view table, Columns columns, std::int64_t first,
+                             std::int64_t last, std::function<void()> check) override {
+    const Table* const found = find(table);
+    const auto positions = positions_of(found, columns);
+    if (!positions) return nullptr;
+    return make_scan(pages_, *found, *positions, {first, last}, std::move(check));
+  }
+  std::unique_ptr<Lookup> lookup(std::string_view table, Columns columns) override {
+    const Table* const found = find(table);
+    const auto positions = positions_of(found, columns);
+    if (!positions) return nullptr;
+    return make_lookup(pages_, *found, *positions);
+  }
+
+ private:
+  // Returns a table of the schema that the transaction sees, valid until the schema changes; null
+  // if Table::read returns nullopt.
+  const Table* find(std::string_view name) {
+    if (schema_of_tables_ != schema_version()) tables_.clear();
+    schema_of_tables_ = schema_version();
+    auto found = tables_.find(name);
+    if (found == tables_.end()) {
+      found = tables_.emplace(std::string(name), Table::read(connection_, name)).first;
+    }
+    return found->second ? &*found->second : nullptr;
+  }
+
+  static std::optional<std::vector<std::size_t>> positions_of(const Table* table, Columns columns) {
+    if (table == nullptr) return std::nullopt;
+    std::vector<std::size_t> positions;
+    for (const std::string_view column : columns) {
+      const auto position = column.empty() ? std::optional(always_null) : table->find(column);
+      if (!position) return std::nullopt;
+      positions.push_back(*position);
+    }
+    return positions;
+  }
+
+  sqlite3* connection_;
+  Pages pages_;
+  std::map<std::string, std::optional<Table>, std::less<>> tables_;
+  std::uint32_t schema_of_tables_ = 0;
+};
 
 }  // namespace
 
-std::optional<Table> Table::read(sqlite3* connection, std::string_view name) {
-  Table table;
-  table.name = name;
-  Sql definition(
-      connection,
-      "SELECT rootpage, sql LIKE '%) STRICT' FROM sqlite_schema WHERE type = 'table' AND name = ?");
-  if (!definition.bind(name).step()) return std::nullopt;
-  table.root = static_cast<std::uint32_t>(definition.number(0));
-  const bool is_strict = definition.flag(1);
-  if (table.root < 2) return std::nullopt;
-  Sql columns(connection,
-              "SELECT name, type, \"notnull\", dflt_value IS NOT NULL, pk, hidden"
-              " FROM pragma_table_xinfo(?)");
-  columns.bind(name);
-  std::size_t keys = 0;
-  while (columns.step()) {
-    const Affinity affinity = affinity_of(columns.text(1), is_strict);
-    const bool is_key = columns.flag(4);
-    const bool is_hidden = columns.flag(5);
-    if (is_hidden) return std::nullopt;
-    if (is_key) {
-      if (affinity != Affinity::integer || ++keys > 1) return std::nullopt;
-      table.key = table.columns.size();
-    }
-    table.columns.push_back({columns.text(0), affinity, columns.flag(2), columns.flag(3)});
-  }
-  if (keys == 0) return std::nullopt;
-  return table;
-}
-
-std::optional<std::size_t> Table::find(std::string_view column) const {
-  const auto found = std::ranges::find(columns, column, &Column::name);
-  if (found == columns.end() || found->has_default) return std::nullopt;
-  return static_cast<std::size_t>(found - columns.begin());
-}
-
-Snapshot::Snapshot(sqlite3* connection)
-    : connection_(connection), pages_(std::make_unique<Pages>(connection)) {}
-
-Snapshot::~Snapshot() = default;
-
-bool Snapshot::follow(const WalIndexHeader& before) {
-  return pages_->follow(before);
-}
-
-const Table* Snapshot::table(std::string_view name) {
-  if (schema_of_tables_ != schema_version()) tables_.clear();
-  schema_of_tables_ = schema_version();
-  auto found = tables_.find(name);
-  if (found == tables_.end()) {
-    found = tables_.emplace(std::string(name), Table::read(connection_, name)).first;
-  }
-  return found->second ? &*found->second : nullptr;
-}
-
-std::uint32_t Snapshot::schema_version() const {
-  return pages_->schema_version();
+std::unique_ptr<Snapshot> Snapshot::make(sqlite3* connection) {
+  return std::make_unique<PagesSnapshot>(connection);
 }
 
 }  // namespace sqlite_format

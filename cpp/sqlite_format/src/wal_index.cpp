@@ -1,9 +1,9 @@
 #include "sqlite_format/src/wal_index.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
-#include "sqlite_format/sqlite_format.hpp"
 #include "sqlite_format/src/header.hpp"
 
 namespace sqlite_format {
@@ -23,7 +23,7 @@ constexpr std::uint32_t frames_of_region = 4096;
 constexpr std::size_t begin_of_pages = 136;  // in the first region
 constexpr std::uint32_t frames_of_first_region = frames_of_region - begin_of_pages / 4;
 
-static_assert(sizeof(WalIndexHeader) == 48);
+static_assert(sizeof(WalIndexHeader) == sizeof(LastCommit));
 
 std::array<std::uint32_t, 2> checksum_of(const WalIndexHeader& header) {
   constexpr std::size_t count = (sizeof header - sizeof header.checksum) / sizeof(std::uint32_t);
@@ -64,23 +64,31 @@ int read_at(sqlite3_file& file, char* into, std::size_t size, std::int64_t offse
   return file.pMethods->xRead(&file, into, static_cast<int>(size), offset);
 }
 
-std::size_t WalIndexHeader::bytes_per_frame() const {
-  return frame_header_size + bytes_per_page();
+WalIndexHeader WalIndexHeader::of(const LastCommit& commit) {
+  return std::bit_cast<WalIndexHeader>(commit);
 }
 
-std::optional<WalIndexHeader> WalIndexHeader::read(sqlite3* connection) {
+std::uint32_t LastCommit::frames() const {
+  return WalIndexHeader::of(*this).max_frame;
+}
+
+std::size_t LastCommit::bytes_per_frame() const {
+  return frame_header_size + WalIndexHeader::of(*this).bytes_per_page();
+}
+
+std::optional<LastCommit> LastCommit::read(sqlite3* connection) {
   if (!has_wal(connection)) return std::nullopt;
   sqlite3_file* const file = file_of(connection, SQLITE_FCNTL_FILE_POINTER);
   const volatile char* const region = region_of(file, 0);
   if (region == nullptr) return std::nullopt;
   file->pMethods->xShmBarrier(file);
-  std::array<WalIndexHeader, 2> headers;  // the wal-index contains it twice
+  std::array<LastCommit, 2> commits;  // the wal-index contains it twice
   // Other processes may be writing the header.
-  std::copy_n(region, sizeof headers, reinterpret_cast<char*>(headers.data()));
-  const WalIndexHeader& header = headers.front();
-  const bool is_known = header == headers.back() && header.version == known_version &&
+  std::copy_n(region, sizeof commits, reinterpret_cast<char*>(commits.data()));
+  const WalIndexHeader header = WalIndexHeader::of(commits.front());
+  const bool is_known = commits.front() == commits.back() && header.version == known_version &&
                         header.is_initialised != 0 && header.checksum == checksum_of(header);
-  return is_known ? std::optional(header) : std::nullopt;
+  return is_known ? std::optional(commits.front()) : std::nullopt;
 }
 
 std::optional<std::uint32_t> count_backfilled(sqlite3* connection) {

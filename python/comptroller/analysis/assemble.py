@@ -6,7 +6,7 @@ A file of `sql/` is DuckDB SQL with these placeholders:
 - ``$name``: a parameter;
 - ``main.claims``: a table of the store;
 - ``total(amount)``: the exact sum; ``approximate_total(amount)``: a sum for a ratio;
-- ``folded_address(address)``, ``folded_hash(tx_hash)``: one form for all spellings, see `folding`;
+- ``fold_address(address)``, ``fold_hash(tx_hash)``: one form for all spellings, see `folding`;
 - ``local(time)``: a time in UTC as a time of the report's zone; ``utc(time)``: the reverse;
 - ``ranks(took)``: the nearest ranks of 50, 90 and 99 %, as an array; NULL on Spark.
 
@@ -33,7 +33,7 @@ from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.optimizer.simplify import simplify
 from sqlglot.schema import MappingSchema
 
-from comptroller.analysis.folding import folded_address, folded_hash
+from comptroller.analysis.folding import fold_address, fold_hash
 from comptroller.analysis.parameters import PARAMETER_TYPES
 from comptroller.analysis.registry import (
     NAMES,
@@ -53,8 +53,8 @@ _FUNCTIONS = {
     "total": "sum({x})",
     "approximate_total": "sum({x})",
     "ranks": "quantile_disc({x}, [0.5, 0.9, 0.99])",
-    "folded_address": folded_address("{x}").replace("{40}", "{{40}}"),
-    "folded_hash": folded_hash("{x}").replace("{64}", "{{64}}"),
+    "fold_address": fold_address("{x}").replace("{40}", "{{40}}"),
+    "fold_hash": fold_hash("{x}").replace("{64}", "{{64}}"),
     "local": "{x}",
     "utc": "{x}",
 }
@@ -148,7 +148,7 @@ def assemble(
     }
     types |= {key: UNITS["time"] for key in keys if key == "hour"}
     types |= {name: UNITS[column.unit] for name, column in columns_in(file).items()}
-    whole = _declared(tree, types)
+    whole = _cast_columns(tree, types)
     for relation in _relations_of_names(types):
         ctes += _ctes(exp.select("*").from_(relation), absent, known)
     whole.set("with_", exp.With(expressions=[*ctes, *whole.ctes]))
@@ -261,7 +261,7 @@ def _expand_functions(tree: exp.Query, functions: Mapping[str, str]) -> None:
         call.replace(parse_one(text, read=DuckDB))
 
 
-def _declared(tree: exp.Query, types: Mapping[str, str | None]) -> exp.Query:
+def _cast_columns(tree: exp.Query, types: Mapping[str, str | None]) -> exp.Query:
     """Wraps a query to cast its columns to the declared types; keeps its order.
 
     It orders by the columns before the casts, because enumerations are sorted faster than texts.

@@ -8,10 +8,10 @@ from decimal import Decimal, localcontext
 import duckdb
 import polars
 
-from comptroller.analysis.folding import folded_address, folded_hash
+from comptroller.analysis.folding import fold_address, fold_hash
 from comptroller.analysis.member_columns import ROW
 from comptroller.analysis.reconciliation import STATUSES
-from comptroller.analysis.table import quoted, rows_of
+from comptroller.analysis.table import quote_name, rows_of
 
 #: The members of amounts, and the members of their assets.
 ASSETS = {"source_amount": "source_asset", "amount": "asset_type", "balance": "asset_type"}
@@ -48,8 +48,8 @@ class Comparison:
         """
         self._connection.register("stream", rows)
         try:
-            cast = [f"{self._typed(name)} AS {quoted(name)}" for name in names]
-            number = quoted(ROW) if table == "there" else "NULL::BIGINT"
+            cast = [f"{self._cast(name)} AS {quote_name(name)}" for name in names]
+            number = quote_name(ROW) if table == "there" else "NULL::BIGINT"
             folded = [f"{self._key(name)} AS k{n}" for n, name in enumerate(self._keys)]
             self._connection.execute(
                 f"CREATE TABLE {table[0]} AS SELECT {', '.join(folded)}, s.* FROM"
@@ -60,25 +60,25 @@ class Comparison:
         self._columns[table] = list(names)
 
     def _key(self, name: str) -> str:
-        value = self._folded("s", name)
+        value = self._fold("s", name)
         return value if self._types[name] in _SQL_TYPES else f"nullif({value}, '')"
 
-    def _typed(self, name: str) -> str:
+    def _cast(self, name: str) -> str:
         type = _SQL_TYPES.get(self._types[name], "VARCHAR")
-        return f"{quoted(name)}::{type}"
+        return f"{quote_name(name)}::{type}"
 
-    def _folded(self, side: str, name: str) -> str:
+    def _fold(self, side: str, name: str) -> str:
         """Returns the value to compare: of one spelling, lists in one order."""
-        value = f"{side}.{quoted(name)}"
+        value = f"{side}.{quote_name(name)}"
         type = self._types[name]
         if type == "uuid":
             return f"lower({value})"
         if name == "tx_hash":
-            return folded_hash(value)
+            return fold_hash(value)
         if type == "string" and name.endswith("address"):
-            return folded_address(value)
+            return fold_address(value)
         if type == "string[]":
-            return f"list_sort(list_transform({value}, lambda x: {folded_address('x')}))"
+            return f"list_sort(list_transform({value}, lambda x: {fold_address('x')}))"
         return value
 
     def tables(self) -> dict[str, polars.DataFrame]:
@@ -97,12 +97,12 @@ class Comparison:
         """)
         connection.execute(f"CREATE TABLE result AS {self._single(k)} UNION ALL {self._several(k)}")
         differs = [
-            f"CASE WHEN s.{quoted(f'd {name}')} THEN '{name}' END" for name in self._compared
+            f"CASE WHEN s.{quote_name(f'd {name}')} THEN '{name}' END" for name in self._compared
         ]
-        key = [f"s.{quoted(f'key {name}')} AS {quoted(name)}" for name in self._keys]
+        key = [f"s.{quote_name(f'key {name}')} AS {quote_name(name)}" for name in self._keys]
         own = ['s."h id" AS id'] if self._has("here", "id") and "id" not in self._keys else []
         both = [
-            f"s.{quoted(f'{side} {name}')} AS {quoted(f'{name}_{word}')}"
+            f"s.{quote_name(f'{side} {name}')} AS {quote_name(f'{name}_{word}')}"
             for name in self._compared
             for side, word in (("h", "here"), ("t", "there"))
         ]
@@ -120,7 +120,8 @@ class Comparison:
                 SELECT s.status, ({differing})::VARCHAR[] AS differs,
                   {", ".join([*key, *own, "s.row_there", *both])}
                 FROM result AS s WHERE status <> 'matched'
-                {ordered}, s.row_there, {", ".join(f"s.{quoted(f'key {e}')}" for e in self._keys)}
+                {ordered}, s.row_there,
+                  {", ".join(f"s.{quote_name(f'key {e}')}" for e in self._keys)}
             """),
             "counts": self._read(f"""
                 SELECT status, count(*) FILTER (in_here) AS here,
@@ -129,7 +130,8 @@ class Comparison:
             """),
             "sums": sums,
             "duplicates": self._read(f"""
-                SELECT {", ".join(f"k{n} AS {quoted(name)}" for n, name in enumerate(self._keys))},
+                SELECT
+                  {", ".join(f"k{n} AS {quote_name(name)}" for n, name in enumerate(self._keys))},
                   here, there
                 FROM repeated ORDER BY ALL
             """),
@@ -142,22 +144,22 @@ class Comparison:
     def _has(self, table: str, name: str) -> bool:
         return name in self._columns[table]
 
-    def _selected(self) -> str:
+    def _select_pair(self) -> str:
         """Returns the columns of a pair of rows h and t."""
         values = []
         for name in self._keys:
-            value = f"h.{quoted(name)}, t.{quoted(name)}"
-            values.append(f"coalesce({value}) AS {quoted(f'key {name}')}")
+            value = f"h.{quote_name(name)}, t.{quote_name(name)}"
+            values.append(f"coalesce({value}) AS {quote_name(f'key {name}')}")
         for side, table in (("h", "here"), ("t", "there")):
             values += [
-                f"{side}.{quoted(name)} AS {quoted(f'{side} {name}')}"
+                f"{side}.{quote_name(name)} AS {quote_name(f'{side} {name}')}"
                 for name in self._columns[table]
             ]
-        values += [f"{self._differ(name)} AS {quoted(f'd {name}')}" for name in self._compared]
+        values += [f"{self._differ(name)} AS {quote_name(f'd {name}')}" for name in self._compared]
         return ", ".join(["h.k0 IS NOT NULL AS h_keyed", "t.row_number AS row_there", *values])
 
     def _differ(self, name: str) -> str:
-        return f"({self._folded('h', name)} IS DISTINCT FROM {self._folded('t', name)})"
+        return f"({self._fold('h', name)} IS DISTINCT FROM {self._fold('t', name)})"
 
     @property
     def _is_different(self) -> str:
@@ -182,7 +184,7 @@ class Comparison:
                 ELSE 'matched'
               END AS status,
               h.is_there IS NOT NULL AS in_here, t.is_there IS NOT NULL AS in_there,
-              {self._selected()}
+              {self._select_pair()}
             FROM h FULL JOIN t ON {pairs})
         """
 
@@ -193,7 +195,7 @@ class Comparison:
         """
         sides = []
         for side in ("h", "t"):
-            order = ", ".join(self._folded(side, name) for name in self._compared) or "1"
+            order = ", ".join(self._fold(side, name) for name in self._compared) or "1"
             sides.append(
                 f"{side} AS (SELECT {side}.*, true AS is_there, r.here AS n_here, r.there AS"
                 f" n_there, row_number() OVER (PARTITION BY {k} ORDER BY {order}) AS place"
@@ -214,7 +216,7 @@ class Comparison:
                 ELSE 'duplicate'
               END AS status,
               h.is_there IS NOT NULL AS in_here, t.is_there IS NOT NULL AS in_there,
-              {self._selected()}
+              {self._select_pair()}
             FROM h FULL JOIN t ON {pairs} AND h.place = t.place)
         """
 
@@ -228,7 +230,7 @@ class Comparison:
                     if not self._has(word, member):
                         continue
                     asset = self._asset(side, member)
-                    x = quoted(f"{side} {member}")
+                    x = quote_name(f"{side} {member}")
                     whole = f"(CASE WHEN {x} < 0 THEN -floor(-{x}) ELSE floor({x}) END)"
                     found = self._connection.execute(f"""
                         SELECT status, {asset} AS asset, sum({whole}), sum({x} - {whole})
@@ -268,7 +270,7 @@ class Comparison:
         """Returns the asset of an amount of a side; of the other side if its own has none."""
         sides = [("h", "here"), ("t", "there")]
         known = [
-            quoted(f"{each} {ASSETS[member]}")
+            quote_name(f"{each} {ASSETS[member]}")
             for each, word in (sides if side == "h" else sides[::-1])
             if self._has(word, ASSETS[member])
         ]

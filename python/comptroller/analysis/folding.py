@@ -7,16 +7,16 @@ is significant. The core has the same rules in `cpp/model/ledger_address.hpp`.
 from __future__ import annotations
 
 
-def folded_address(text: str) -> str:
+def fold_address(text: str) -> str:
     """Returns the lower case of 0x and 40 hexadecimal digits; any other text unchanged."""
-    return _folded(text, 40)
+    return _fold(text, 40)
 
 
-def folded_hash(text: str) -> str:
+def fold_hash(text: str) -> str:
     """Returns the lower case of 0x and 64 hexadecimal digits; any other text unchanged."""
-    return _folded(text, 64)
+    return _fold(text, 64)
 
 
-def _folded(text: str, digits: int) -> str:
+def _fold(text: str, digits: int) -> str:
     pattern = f"^0[xX][0-9a-fA-F]{{{digits}}}$"
     return f"CASE WHEN regexp_matches({text}, '{pattern}') THEN lower({text}) ELSE {text} END"

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from comptroller.bulk.formulas import escaped
+from comptroller.bulk.formulas import escape_formula
 from comptroller.display import numbers
 from comptroller.display.html import TableColumn
 
@@ -57,7 +57,7 @@ def columns_of(frame: polars.DataFrame) -> list[TableColumn]:
 def _texts(name: str, known: list[Any]) -> Iterable[str]:
     first = known[0] if known else None
     if isinstance(first, Decimal):
-        return numbers.aligned([numbers.shortest(amount) for amount in known])
+        return numbers.align_amounts([numbers.shortest(amount) for amount in known])
     if isinstance(first, datetime):
         if all(each.time() == time() for each in known):
             return (each.date().isoformat() for each in known)
@@ -95,7 +95,7 @@ def csv_lines(rows: Iterable[Sequence[str | None]], are_free: Sequence[bool]) ->
     lines = csv.writer(written)
     for row in rows:
         cells = zip(row, are_free, strict=True)
-        lines.writerow(escaped(text) if free and text else text for text, free in cells)
+        lines.writerow(escape_formula(text) if free and text else text for text, free in cells)
     return written.getvalue()
 
 

@@ -57,17 +57,17 @@ def member_table(
     ignored = [each for each, name in names.items() if name not in types]
     numbers = polars.int_range(1 + lines_before, len(whole) + 1 + lines_before, eager=True)
     if not len(whole):
-        return MemberTable(_typed(whole.rename(names), types, numbers), ignored)
+        return MemberTable(_cast_members(whole.rename(names), types, numbers), ignored)
     is_filled = whole.select(polars.any_horizontal(polars.all().is_not_null())).to_series()
     frame, numbers = whole.filter(is_filled), numbers.filter(is_filled)
     rows = RowMapping(kind, mapping, unescapes=lines_before > 0)
     members, hard = FrameMapping(kind, rows, mapping)(frame)
     if hard is None:
-        return MemberTable(_typed(members, types, numbers), ignored)
+        return MemberTable(_cast_members(members, types, numbers), ignored)
     records = _records(frame.filter(hard), rows, types, numbers.filter(hard))
-    parts = [_typed(records, types, numbers.filter(hard))]
+    parts = [_cast_members(records, types, numbers.filter(hard))]
     if not hard.all():
-        parts.append(_typed(members.filter(~hard), types, numbers.filter(~hard)))
+        parts.append(_cast_members(members.filter(~hard), types, numbers.filter(~hard)))
     return MemberTable(polars.concat(parts, how="diagonal"), ignored)
 
 
@@ -81,7 +81,7 @@ def _records(
             record = cast("Mapping[str, object]", rows(row))
         except InvalidRequest as error:
             name, why = error.errors[0]
-            raise _refused(name, number, why) from error
+            raise _invalid_row(name, number, why) from error
         for name, values in columns.items():
             values.append(record.get(name))
     filled = {
@@ -90,7 +90,7 @@ def _records(
     return polars.DataFrame([column_of(polars, *each) for each in filled.items()])
 
 
-def _typed(
+def _cast_members(
     frame: polars.DataFrame, types: Mapping[str, str], numbers: polars.Series
 ) -> polars.DataFrame:
     """Returns the columns that are members, as the exact types of the members, and ROW."""
@@ -107,7 +107,7 @@ def _typed(
                 repr(value if not isinstance(value, polars.Series) else value.to_list())
             )
             why = f"{shown} is not {_MEANINGS.get(type, 'text')}"
-            raise _refused(name, numbers[is_wrong[0]], why)
+            raise _invalid_row(name, numbers[is_wrong[0]], why)
         columns.append(typed)
     return polars.DataFrame(columns)
 
@@ -174,5 +174,5 @@ _MEANINGS = {
 }
 
 
-def _refused(member: str, row: int, why: str) -> InvalidRequest:
+def _invalid_row(member: str, row: int, why: str) -> InvalidRequest:
     return invalid(member, f"row {row}: {why}")

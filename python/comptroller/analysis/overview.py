@@ -77,7 +77,7 @@ def overview(reports: Sequence[Report | Error], common: Mapping[str, Any]) -> Ov
         if isinstance(report, Error):
             left_out[name] = report.detail
             continue
-        if report.has_gaps:
+        if report.has_unknown_sums:
             left_out[f"amounts of {name}"] = "they have more than 20 digits before the point"
         frame = report.to_polars()
         if part.title is not None and len(frame):
@@ -119,16 +119,16 @@ def _stuck(frame: pl.DataFrame) -> _Found:
     for chain, count, age, threshold in chains.sort("len", "chain", descending=True).rows():
         wait = f"{_plural(count, 'claim')} {'waits' if count == 1 else 'wait'} longer than"
         times = f"{numbers.seconds(threshold)}, the oldest for {numbers.seconds(age)}"
-        yield f"{_named(chain)}: {wait} {times}", {}
+        yield f"{_name(chain)}: {wait} {times}", {}
 
 
 def _schedules(frame: pl.DataFrame) -> _Found:
     for row in frame.iter_rows(named=True):
         failed = f"{_plural(row['failures'], 'claim')} failed since {row['first_at']:%Y-%m-%d}"
-        yield f"{row['schedule']}: {failed}, none confirmed: {_named(row['last_message'])}", {}
+        yield f"{row['schedule']}: {failed}, none confirmed: {_name(row['last_message'])}", {}
 
 
-def _shared(frame: pl.DataFrame) -> _Found:
+def _shared_transactions(frame: pl.DataFrame) -> _Found:
     transactions = frame.group_by("tx_hash", "chain").agg(pl.col("claims").sum())
     count, claims = len(transactions), int(transactions["claims"].sum())
     what = f"{_plural(count, 'transaction')} {'is' if count == 1 else 'are'} named by"
@@ -155,7 +155,7 @@ def _days(frame: pl.DataFrame, *, are_amounts: bool = False) -> _Found:
     unusual = frame.sort(pl.col("score").abs(), descending=True, nulls_last=True)
     row = unusual.row(0, named=True)
     keys = frame.columns[: frame.columns.index("day")]
-    series = " ".join(_named(row[key]) for key in keys if key not in NAMES.values())
+    series = " ".join(_name(row[key]) for key in keys if key not in NAMES.values())
     shown = "more than 20 digits"  # then the median is null too
     if row["value"] is not None:
         value, usual = numbers.plain(row["value"]), numbers.plain(row["median"])
@@ -173,7 +173,7 @@ def _plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _named(value: str | None) -> str:
+def _name(value: str | None) -> str:
     return "(none)" if value is None else value
 
 
@@ -195,7 +195,7 @@ PARTS: Sequence[Part] = (
     Part(REPORTS["failures"], {"by": ()}, title="Failures", show=_failures),
     Part(REPORTS["stuck_claims"], {}, _stuck),
     Part(REPORTS["failing_schedules"], {}, _schedules),
-    Part(REPORTS["shared_transactions"], {}, _shared),
+    Part(REPORTS["shared_transactions"], {}, _shared_transactions),
     Part(REPORTS["reconciliation"], {}, _outside),
     Part(REPORTS["anomalies"], {}, _days),
     Part(REPORTS["anomalies"], {"measure": "amount"}, partial(_days, are_amounts=True)),

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from comptroller import arguments
 from comptroller._core import microseconds
-from comptroller.errors import Error, invalid, make, shorten
+from comptroller.errors import Error, error_for, invalid, shorten
 from comptroller.values import ClaimStatus
 
 #: A time: RFC 3339 text, an aware datetime; or a date, also as text, whose start in `tz` it means.
@@ -71,7 +71,7 @@ def values(
 ) -> dict[str, Any]:
     """Returns the values to bind, None for an omitted one.
 
-    `groups_named` returns the ids of the payout groups of a name.
+    `find_groups` returns the ids of the payout groups of a name.
 
     Raises InvalidRequest; NotFound for a name that no payout group has.
     """
@@ -98,10 +98,10 @@ def values(
     return bound
 
 
-def unknown(subject: str, named: str) -> Error:
+def unknown_subject(subject: str, named: str) -> Error:
     """Returns NotFound for a subject of a report that does not exist."""
     what = {"group": "payout group", "id": "claim, identity, payout group or address"}[subject]
-    return make("not-found", 404, f"there is no {what} {shorten(named)}")
+    return error_for("not-found", 404, f"there is no {what} {shorten(named)}")
 
 
 def _time(name: str, given: Since, zone: ZoneInfo) -> datetime:
@@ -191,7 +191,7 @@ def _group(name: str, given: str, named: Callable[[str], Sequence[str]]) -> str:
         return given.lower()  # group ids are stored in lower case
     ids = named(given)
     if not ids:
-        raise unknown(name, given)
+        raise unknown_subject(name, given)
     if len(ids) > 1:
         listed = ", ".join(ids[:_LISTED]) + (", ..." if len(ids) > _LISTED else "")
         count = f"{len(ids):,} payout groups have the name {shorten(repr(given))}"

@@ -25,7 +25,7 @@ def is_number(type: Any) -> bool:
     return type.id in _NUMBERS or type.id in (*_REAL, "decimal", "bignum")
 
 
-def is_free(type: Any) -> bool:
+def may_hold_a_formula(type: Any) -> bool:
     """Whether values of a type of DuckDB are arbitrary text, which may contain a formula."""
     return not (is_number(type) or is_nested(type) or type.id.startswith(_FIXED))
 
@@ -35,7 +35,7 @@ def is_nested(type: Any) -> bool:
     return type.id in ("list", "array", "tuple", "struct", "map")
 
 
-def in_core(value: str, type: Any) -> str | None:
+def core_expression(value: str, type: Any) -> str | None:
     """Returns an expression of a type that the core formats; None if SQL has to format it."""
     if type.id in _SMALL:
         return f"{value}::BIGINT"
@@ -69,11 +69,11 @@ def plain(value: str, type: Any, depth: int = 0) -> str:
     if type.id == "blob":
         return f"lower(hex({value}))"
     if is_nested(type):
-        return _nested(value, type, depth)
+        return _cast_nested(value, type, depth)
     return f"{value}::VARCHAR"
 
 
-def _nested(value: str, type: Any, depth: int) -> str:
+def _cast_nested(value: str, type: Any, depth: int) -> str:
     item = f"item{depth}"
     if type.id in ("list", "array"):
         of_one = plain(item, type.children[0][1], depth + 1)

@@ -69,8 +69,8 @@ def document(
     return html(
         "page.html",
         title=title,
-        created=_shown(datetime.now(UTC)),
-        as_of=None if as_of is None else _shown(as_of),
+        created=_format_time(datetime.now(UTC)),
+        as_of=None if as_of is None else _format_time(as_of),
         sections=sections,
         places=[each["place"] for each in sections],
         style=style,
@@ -79,7 +79,7 @@ def document(
     )
 
 
-def _shown(time: datetime) -> str:
+def _format_time(time: datetime) -> str:
     return f"{time:%Y-%m-%d %H:%M} UTC"
 
 

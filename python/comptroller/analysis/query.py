@@ -18,7 +18,7 @@ from comptroller.analysis.registry import ALL_ROWS, TABLES
 from comptroller.analysis.table import Table, copy_table
 from comptroller.bulk.frames import frame_of, texts_for_objects
 from comptroller.bulk.mapping import ColumnMapping
-from comptroller.bulk.streams import Worker, awaited, interruptible
+from comptroller.bulk.streams import Worker, interruptible, run_interruptibly
 from comptroller.errors import InvalidRequest, Unavailable, invalid, unavailable
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Query:
         self.refusal: InvalidRequest | None = None
         # For several statements, DuckDB would compute all rows here.
         described = f"FROM ({sql}\n) AS answer LIMIT 0" if kind == "MULTI" else sql
-        answer = awaited(lambda: connection.sql(described), self.interrupt)
+        answer = run_interruptibly(lambda: connection.sql(described), self.interrupt)
         columns = zip(answer.columns, answer.types, strict=True)
         self.columns = [
             ResultColumn(str(name), type, f"#{place}")
@@ -71,7 +71,7 @@ class Query:
 
     def rows(self) -> Iterator[list[tuple[str | None, ...]]]:
         """Yields the rows as text, in batches; NULL is None, nested values are JSON."""
-        return self._fetched(", ".join(plain.text(each.value, each.type) for each in self.columns))
+        return self._fetch(", ".join(plain.text(each.value, each.type) for each in self.columns))
 
     def text(self, *, is_json: bool) -> Iterator[tuple[int, bytes | TextPiece]]:
         """Yields the parts of a JSON or CSV file: the number of rows in the part, and its bytes.
@@ -100,9 +100,9 @@ class Query:
         values = []
         columns = []
         for name, type, value in self.columns:
-            in_core = plain.in_core(value, type)
-            columns.append((name, plain.is_free(type), in_core is None))
-            values.append(f"{in_core or format_in_sql(value, type)} AS c{len(columns)}")
+            expression = plain.core_expression(value, type)
+            columns.append((name, plain.may_hold_a_formula(type), expression is None))
+            values.append(f"{expression or format_in_sql(value, type)} AS c{len(columns)}")
         query = self._selecting(", ".join(values))
         with _refusing(), Worker(self.interrupt) as worker:
             stream = worker.run(lambda: self._connection.sql(query).__arrow_c_stream__())
@@ -116,7 +116,7 @@ class Query:
 
     def _python_text(self, is_json: bool) -> Iterator[tuple[int, bytes]]:
         if not is_json:
-            are_free = [plain.is_free(each.type) for each in self.columns]
+            are_free = [plain.may_hold_a_formula(each.type) for each in self.columns]
             for rows in self.rows():
                 yield len(rows), csv_lines(rows, are_free).encode()
             return
@@ -124,13 +124,13 @@ class Query:
             f"{plain.literal(name)}, {plain.plain(value, type)}"
             for name, type, value in self.columns
         )
-        for documents in self._fetched(f"json_object({', '.join(members)})::VARCHAR"):
+        for documents in self._fetch(f"json_object({', '.join(members)})::VARCHAR"):
             yield len(documents), ",".join(f"\n{document}" for (document,) in documents).encode()
 
     def table(self) -> Table:
         """Runs the query; returns all rows."""
         with _refusing():
-            return Table(awaited(lambda: polars.DataFrame(self), self.interrupt))
+            return Table(run_interruptibly(lambda: polars.DataFrame(self), self.interrupt))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         try:
@@ -140,7 +140,7 @@ class Query:
             self.refusal = error
             raise
 
-    def _fetched(self, selected: str) -> Iterator[list[tuple[Any, ...]]]:
+    def _fetch(self, selected: str) -> Iterator[list[tuple[Any, ...]]]:
         with _refusing(), Worker(self.interrupt) as worker:
             worker.run(lambda: self._connection.execute(self._selecting(selected)))
             while batch := worker.run(lambda: self._connection.fetchmany(_BATCH_ROWS)):

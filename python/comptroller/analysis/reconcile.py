@@ -16,8 +16,8 @@ from comptroller.analysis.reconciliation import Reconciliation
 from comptroller.analysis.registry import ALL_ROWS
 from comptroller.analysis.table import rows_of
 from comptroller.bulk.mapping import ColumnMapping
-from comptroller.bulk.streams import awaited, interruptible
-from comptroller.description import described, members, stored
+from comptroller.bulk.streams import interruptible, run_interruptibly
+from comptroller.description import core_description, members, stored_members
 from comptroller.errors import invalid, unavailable
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def reconcile(
 ) -> Reconciliation:
     """Compares the records of a kind with a table; see `Service.reconcile`."""
     kind = arguments.kind(kind)
-    types = {name: str(members(kind)[name]["type"]).rstrip("?") for name in stored(kind)}
+    types = {name: str(members(kind)[name]["type"]).rstrip("?") for name in stored_members(kind)}
     comparable = {name: type for name, type in types.items() if _is_comparable(type)}
     keys = list(arguments.choices("on", on, list(comparable)))
     there, ignored = member_table(kind, source, mapping, comparable)
@@ -80,11 +80,11 @@ def reconcile(
                 tables=tables,
             )
 
-        return awaited(run, connection.interrupt)
+        return run_interruptibly(run, connection.interrupt)
 
 
 def _is_comparable(type: str) -> bool:
-    return type != "metadata" and type not in described()["records"]
+    return type != "metadata" and type not in core_description()["records"]
 
 
 def _no_column(name: str, frame: polars.DataFrame) -> str:

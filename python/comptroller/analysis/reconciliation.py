@@ -113,7 +113,7 @@ class Reconciliation(Table):
         for title, each in titled.items():
             if not len(each):
                 continue
-            frame = _shown(each.to_polars())
+            frame = _for_display(each.to_polars())
             tables.append(listed_rows(title, frame, shown, with_csv=with_csv))
         return {"place": "rows", "title": self.title, "lines": self.lines, "listed": tables}
 
@@ -130,7 +130,7 @@ class Reconciliation(Table):
         return html("section.html", section=self.section(SHOWN_ROWS, with_csv=False))
 
 
-def _shown(frame: polars.DataFrame) -> polars.DataFrame:
+def _for_display(frame: polars.DataFrame) -> polars.DataFrame:
     """Returns a frame without empty columns and its status, and with lists as text."""
     empty = [column.name for column in frame if column.null_count() == len(frame)]
     lists = [name for name, type in frame.schema.items() if type == polars.List(polars.String)]

@@ -90,13 +90,13 @@ class Definition(NamedTuple):
         parameters: the parameters of this report only, or with a meaning of its own.
         columns: the columns of the result besides the keys of `by`.
         by: the default keys to group by; None for a report with fixed keys.
-        among: the keys that `by` may name.
+        allowed_keys: the keys that `by` may name.
         keys: the fixed keys, after those of `by`; without `by`, they are among the columns.
         more_keys: the other columns without which the keys of two rows may be equal.
-        also: another SQL file, whose rows the drawing needs.
+        drawing_sql: another SQL file, whose rows the drawing needs.
         has_one_period: whether `by` may name only one period.
         subject: the parameter that names a record; if the result has no rows, it does not exist.
-        is_lenient: treats tables that the client may not read as empty.
+        is_empty_if_forbidden: treats tables that the client may not read as empty.
     """
 
     name: str
@@ -107,19 +107,19 @@ class Definition(NamedTuple):
     parameters: Mapping[str, Parameter]
     columns: Mapping[str, Column]
     by: tuple[str, ...] | None = None
-    among: tuple[str, ...] = CLAIM_KEYS
+    allowed_keys: tuple[str, ...] = CLAIM_KEYS
     keys: tuple[str, ...] = ()
     more_keys: tuple[str, ...] = ()
-    also: str | None = None
+    drawing_sql: str | None = None
     has_one_period: bool = False
     subject: str | None = None
-    is_lenient: bool = False
+    is_empty_if_forbidden: bool = False
 
     @property
     def own(self) -> Mapping[str, Parameter]:
         """The parameters of this report before those of every report, including `by`."""
-        meaning = f"the keys to group by, from {', '.join(self.among)}"
-        by = Parameter("keys", meaning, self.by, self.among)
+        meaning = f"the keys to group by, from {', '.join(self.allowed_keys)}"
+        by = Parameter("keys", meaning, self.by, self.allowed_keys)
         given = self.parameters.items()
         own = {
             name: each for name, each in given if each.is_required or name not in COMMON_PARAMETERS
@@ -203,7 +203,7 @@ REPORTS: Mapping[str, Definition] = {
     each.name: each
     for each in (
         _report("claims_summary", by=("chain", "day")),
-        _report("confirmation_times", by=("chain",), also="confirmation_distribution"),
+        _report("confirmation_times", by=("chain",), drawing_sql="confirmation_distribution"),
         _report("stuck_claims", more_keys=("id",)),
         _report("failures", by=("chain",), more_keys=("error_message",)),
         _report("failing_schedules", more_keys=("schedule",)),
@@ -211,7 +211,7 @@ REPORTS: Mapping[str, Definition] = {
         _report(
             "restrictions",
             by=("month",),
-            among=("customer", *PERIODS),
+            allowed_keys=("customer", *PERIODS),
             keys=("type", "set_by", "reason_code"),
             has_one_period=True,
         ),
@@ -219,13 +219,15 @@ REPORTS: Mapping[str, Definition] = {
         _report("group_statement", keys=("day",), more_keys=("asset",), subject="group"),
         _report("reconciliation", keys=("group", "month"), more_keys=("asset",)),
         _report("cohort", keys=("month", "age_months"), more_keys=("asset",)),
-        _report("anomalies", by=("chain",), among=CLAIM_KEYS[: -len(PERIODS)], more_keys=("day",)),
+        _report(
+            "anomalies", by=("chain",), allowed_keys=CLAIM_KEYS[: -len(PERIODS)], more_keys=("day",)
+        ),
         _report("orchestration_flow", keys=("source_asset", "destination_asset", "status")),
         _report(
             "history",
             more_keys=("at", "record", "id", "event"),
             subject="id",
-            is_lenient=True,
+            is_empty_if_forbidden=True,
         ),
     )
 }

@@ -28,7 +28,7 @@ class Report(ReportRows):
         keys: the columns that identify a row.
         given: the arguments of the report by name, such as ``since``.
         distribution: the numbers of claims by duration, for confirmation times without a period.
-        has_gaps: whether amounts of more than 20 digits before the point are null.
+        has_unknown_sums: whether amounts of more than 20 digits before the point are null.
     """
 
     _sql: Callable[[], str] = str
@@ -118,4 +118,4 @@ class Report(ReportRows):
         return presentation.notebook_html(self)
 
     def __repr__(self) -> str:
-        return f"<Report {self.name}: {self.title}, {self.over}>"
+        return f"<Report {self.name}: {self.title}, {self.summary}>"

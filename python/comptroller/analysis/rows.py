@@ -53,7 +53,7 @@ class ReportRows(FrameRows):
     _frame: polars.DataFrame
     given: Mapping[str, Any] = field(default_factory=dict)
     distribution: polars.DataFrame | None = None
-    has_gaps: bool = False
+    has_unknown_sums: bool = False
 
     def __post_init__(self) -> None:
         self.name = self.definition.name
@@ -67,10 +67,10 @@ class ReportRows(FrameRows):
         self.keys = (*own, *self.definition.more_keys)
 
     @property
-    def over(self) -> str:
+    def summary(self) -> str:
         """A summary of the keys, the arguments, the time range and the number of rows."""
         parts = [f"by {', '.join(self.by)}"] if self.by else []
-        parts += [f"in {asset}" for asset in self._folded() if asset is not None]
+        parts += [f"in {asset}" for asset in self._only_asset() if asset is not None]
         parts += [
             f"{word} {self._argument(name, given)}"
             for name, word in _WORDS.items()
@@ -81,7 +81,7 @@ class ReportRows(FrameRows):
             days = self._frame[period].dt.date()
             parts.append(" to ".join(map(str, (days.min(), days.max()))))
         parts.append(f"{len(self):,} {'row' if len(self) == 1 else 'rows'}")
-        if self.has_gaps:
+        if self.has_unknown_sums:
             parts.append("amounts of more than 20 digits before the point left empty")
         return ", ".join(parts)
 
@@ -98,17 +98,17 @@ class ReportRows(FrameRows):
     def head(self, rows: int) -> polars.DataFrame:
         """Returns the first rows to show; if some are left out, those of the newest periods first.
 
-        Omits the column asset if all rows have the same asset, which `over` names. The name of a
+        Omits the column asset if all rows have the same asset, which `summary` names. The name of a
         payout group or an address has the place of its id, which is last and short.
         """
-        shown = _names_first(self._frame.drop("asset") if self._folded() else self._frame)
+        shown = _names_first(self._frame.drop("asset") if self._only_asset() else self._frame)
         period = period_of(self.by)
         if period is None or len(self) <= rows:
             return shown.head(rows)
         newest = shown.sort(period, descending=True, nulls_last=True, maintain_order=True)
         return newest.head(rows)
 
-    def _folded(self) -> list[str | None]:
+    def _only_asset(self) -> list[str | None]:
         """Returns the only asset of all rows, unless the asset is a key; else an empty list."""
         if "asset" not in self._frame.columns or "asset" in self.by:
             return []
@@ -116,7 +116,7 @@ class ReportRows(FrameRows):
         return assets if len(assets) == 1 else []
 
 
-#: The arguments that `over` shows, and the word before each.
+#: The arguments that `summary` shows, and the word before each.
 _WORDS = {"id": "of", "month": "in", **dict(zip(FILTERS, FILTERS, strict=True))}
 _WORDS |= {"since": "from", "until": "before"}
 _WORDS |= {"as_of": "as of", "percentile": "percentile", "tolerance": "tolerance"}

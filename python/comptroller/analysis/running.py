@@ -19,10 +19,10 @@ from comptroller.analysis.overview import EVERY, PARTS, Overview, Part, overview
 from comptroller.analysis.parameters import COMMON_PARAMETERS, FILTERS, UNBOUNDED
 from comptroller.analysis.registry import PERIODS, Definition
 from comptroller.analysis.report import Report
-from comptroller.analysis.tables import Exports, Reads, Store, Tables
+from comptroller.analysis.tables import Exports, Reads, ServiceTables, Tables
 from comptroller.arguments import refuse_unknown
 from comptroller.display.progress import busy
-from comptroller.errors import Error, Forbidden, InvalidRequest, invalid, make
+from comptroller.errors import Error, Forbidden, InvalidRequest, error_for, invalid
 
 
 class ReportRequest:
@@ -36,7 +36,7 @@ class ReportRequest:
             if isinstance(self.given[name], Iterable) and not isinstance(self.given[name], str):
                 self.given[name] = tuple(self.given[name])
         self.identity = (definition.name, *self.given.items())
-        self._values = parameters.values(takes, self.given, tables.groups_named)
+        self._values = parameters.values(takes, self.given, tables.find_groups)
         self._by: tuple[str, ...] = self._values.get("by", ())
         periods = [key for key in self._by if key in PERIODS]
         if len(periods) > 1 and definition.has_one_period:
@@ -45,18 +45,18 @@ class ReportRequest:
         keys = definition.all_keys(self._by, self._values)
         self._assembled = partial(assemble, definition.name, keys, absent)
         self._statements = [self._assembled()]
-        if definition.also is not None and not periods:
-            self._statements.append(assemble(definition.also, self._by, absent))
+        if definition.drawing_sql is not None and not periods:
+            self._statements.append(assemble(definition.drawing_sql, self._by, absent))
         self.names = frozenset.intersection(*(each.names for each in self._statements))
         #: The columns that the report reads from each table.
-        self.reads = _joined(each.reads for each in self._statements)
+        self.reads = _merge(each.reads for each in self._statements)
 
     def _filters(self) -> dict[str, Any]:
         """Returns filters of the claims that select at least the rows of the statement.
 
         A history has none, because its bounds apply to events after the creation of a claim.
         """
-        if self.definition.is_lenient:
+        if self.definition.is_empty_if_forbidden:
             return {}
         bounds = {"start_time": self._values["since"], "end_time": self._values["until"]}
         filters = {name: time.replace(tzinfo=UTC) for name, time in bounds.items() if time}
@@ -67,23 +67,28 @@ class ReportRequest:
     def answer(self, tables: Tables) -> Report:
         """Runs the report. Raises NotFound if the report has a subject that does not exist."""
         definition, engine = self.definition, tables.engine
-        tables.prepare(self.reads, self._filters(), self.names, is_lenient=definition.is_lenient)
+        tables.prepare(
+            self.reads,
+            self._filters(),
+            self.names,
+            is_empty_if_forbidden=definition.is_empty_if_forbidden,
+        )
         statement, *also = self._statements
-        has_gaps = False
+        has_unknown_sums = False
         try:
             rows = self._rows(engine, statement)
         except OverflowError:
             statement = self._assembled(is_wide=True)
             rows = self._rows(engine, statement)
             amounts = (name for name, each in definition.columns.items() if each.unit == "amount")
-            has_gaps = any(rows[name].null_count() for name in amounts)
+            has_unknown_sums = any(rows[name].null_count() for name in amounts)
         if not len(rows) and definition.subject is not None:
             whole = {
                 name: None if name in UNBOUNDED and name != definition.subject else value
                 for name, value in self.given.items()
             }
             if whole == self.given:
-                raise parameters.unknown(definition.subject, self.given[definition.subject])
+                raise parameters.unknown_subject(definition.subject, self.given[definition.subject])
             # The subject exists if it has rows without bounds and filters.
             ReportRequest(definition, whole, tables).answer(tables)
         return Report(
@@ -92,7 +97,7 @@ class ReportRequest:
             rows,
             self.given,
             self._rows(engine, also[0]) if also else None,
-            has_gaps,
+            has_unknown_sums,
             partial(engine.sql, statement, self._values),
         )
 
@@ -107,7 +112,7 @@ class Runner:
     `engine` is the default engine. Tables that DuckDB has read stay in memory until `close`.
     """
 
-    def __init__(self, source: Store | Exports, engine: str | Engine = "duckdb") -> None:
+    def __init__(self, source: ServiceTables | Exports, engine: str | Engine = "duckdb") -> None:
         self._source = source
         self._engine = engine
         self._cached: Tables | None = None
@@ -139,7 +144,7 @@ class Runner:
             requests = [
                 ReportRequest(part.definition, {**part.given, **common}, tables) for part in parts
             ]
-            reads = _joined(request.reads for request in requests)
+            reads = _merge(request.reads for request in requests)
             for request in requests:
                 request.reads = {table: reads[table] for table in request.reads}
             for request in requests:
@@ -210,7 +215,7 @@ class Runner:
                 tables.engine.close()
 
 
-def _joined(reads: Iterable[Reads]) -> Reads:
+def _merge(reads: Iterable[Reads]) -> Reads:
     """Merges the columns of each table."""
     joined: dict[str, set[str]] = {}
     for each in reads:
@@ -226,4 +231,4 @@ def _answer(request: ReportRequest, tables: Tables) -> Report | Error:
         return error
     except Error as error:
         detail = f"{request.definition.name}: {error.detail}"
-        raise make(error.code, error.status, detail, error.errors) from error
+        raise error_for(error.code, error.status, detail, error.errors) from error

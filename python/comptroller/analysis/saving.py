@@ -65,7 +65,7 @@ def _meanings(report: Report) -> list[tuple[str, str]]:
     return [
         ("report", report.title),
         ("question", definition.question),
-        ("rows", report.over),
+        ("rows", report.summary),
         ("formula", report.formula),
         *((name, f"{column.meaning} ({column.unit})") for name, column in columns),
     ]

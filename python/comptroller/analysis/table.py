@@ -175,7 +175,7 @@ def copy_table(
         decimal: of a CSV or Excel file, the decimal separator: columns of numbers, and text columns
             of one type, get an exact type. None for other frames, whose types stay.
     """
-    place = quoted(name)
+    place = quote_name(name)
     if decimal is not None:
         frame = frame.with_columns(_plain(column, decimal) for column in frame)
     connection.register("rows of the caller", rows_of(frame))
@@ -184,10 +184,14 @@ def copy_table(
         casts = {}
         for column, type in zip(source.columns, source.types, strict=True):
             if decimal is not None and type.id == "varchar":
-                casts[column] = _type_of(source, quoted(str(column)))
+                casts[column] = _type_of(source, quote_name(str(column)))
             elif type.id.startswith("timestamp") and type.id != "timestamp with time zone":
                 casts[column] = "TIMESTAMP"
-        cast = [f"{quoted(each)}::{type} AS {quoted(each)}" for each, type in casts.items() if type]
+        cast = [
+            f"{quote_name(each)}::{type} AS {quote_name(each)}"
+            for each, type in casts.items()
+            if type
+        ]
         columns = f"* REPLACE ({', '.join(cast)})" if cast else "*"
         connection.execute(f'CREATE TABLE {place} AS SELECT {columns} FROM "rows of the caller"')
     finally:
@@ -220,7 +224,7 @@ def _type_of(source: duckdb.DuckDBPyRelation, column: str) -> str | None:
     return next((type for type, n in zip(_TYPES, of_types, strict=True) if n == known), None)
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Returns a name as an identifier of SQL."""
     escaped = name.replace('"', '""')
     return f'"{escaped}"'

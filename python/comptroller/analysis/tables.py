@@ -16,7 +16,7 @@ from comptroller.analysis.engines import Engine
 from comptroller.analysis.registry import ALL_ROWS, TABLES
 from comptroller.bulk.files import refuse_open_store
 from comptroller.description import members
-from comptroller.errors import Forbidden, invalid, make
+from comptroller.errors import Forbidden, error_for, invalid
 
 #: Columns by table.
 Reads = Mapping[str, Collection[str]]
@@ -30,7 +30,7 @@ _SHARED = {
 }
 
 
-class Store:
+class ServiceTables:
     """The tables of a service."""
 
     def __init__(self, resources: Mapping[str, Any], version: Callable[[], int | None]) -> None:
@@ -99,7 +99,7 @@ class Tables:
     table is read again.
     """
 
-    def __init__(self, engine: Engine, source: Store | Exports) -> None:
+    def __init__(self, engine: Engine, source: ServiceTables | Exports) -> None:
         self.engine = engine
         self._source = source
         self._cached: dict[str, tuple[frozenset[str], Mapping[str, Any]]] = {}
@@ -112,7 +112,7 @@ class Tables:
             self._cached.clear()
         self._version = version
 
-    def groups_named(self, name: str) -> list[str]:
+    def find_groups(self, name: str) -> list[str]:
         """Returns the ids of the payout groups that have a name."""
         statement = assemble("named_groups", (), frozenset())
         self.prepare(statement.reads, {})
@@ -125,13 +125,13 @@ class Tables:
         filters: Mapping[str, Any],
         optional: Collection[str] = (),
         *,
-        is_lenient: bool = False,
+        is_empty_if_forbidden: bool = False,
     ) -> None:
         """Reads the missing tables, columns and rows; of claims, those that match the filters.
 
-        With `is_lenient`, tables that the caller may not read are empty; without, only the
-        `optional` ones, which are also empty if the source lacks them. Raises Forbidden if the
-        caller may not read another table; with `is_lenient`, only if it may read none of them.
+        Tables that the caller may not read are empty if they are `optional`, or with
+        `is_empty_if_forbidden`. Raises Forbidden for another table; with `is_empty_if_forbidden`,
+        only if the caller may read none. `optional` tables are also empty if the source lacks them.
         """
         others = {} if self._version is None else _SHARED
         refused: list[Forbidden] = []
@@ -149,7 +149,7 @@ class Tables:
             try:
                 self._source.copy_to(self.engine, table, sorted(wanted), needed)
             except Forbidden as error:
-                if table not in optional and not is_lenient:
+                if table not in optional and not is_empty_if_forbidden:
                     raise
                 refused.append(error)
                 self.engine.read(table, _empty(table, wanted))
@@ -157,7 +157,7 @@ class Tables:
                 self._cached[table] = wanted, needed
         if refused and len(refused) == len(reads):
             details = dict.fromkeys(each.detail for each in refused)
-            raise make(refused[0].code, refused[0].status, "; or ".join(details))
+            raise error_for(refused[0].code, refused[0].status, "; or ".join(details))
 
 
 _TYPES = {

@@ -10,7 +10,7 @@ from math import isfinite
 
 import msgspec
 
-from comptroller.bulk.formulas import escaped
+from comptroller.bulk.formulas import escape_formula
 from comptroller.bulk.mapping import ColumnMapping, plain
 from comptroller.values import AMOUNTS
 
@@ -56,4 +56,4 @@ def safe(text: str | None) -> str:
     """Returns the text of a cell, with an apostrophe before a formula, but for a number."""
     if text is None:
         return ""
-    return text if _NUMBER.fullmatch(text) else escaped(text)
+    return text if _NUMBER.fullmatch(text) else escape_formula(text)

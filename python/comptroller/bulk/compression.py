@@ -95,8 +95,8 @@ def content(file: BinaryIO, name: str, closing: ExitStack) -> Content:
         unpack = _unpacker(head)
         if head.startswith(_ZIP):
             if isinstance(file, Resumed):
-                file = spooled(file, closing)
-            inner = _unzipped(file, given, closing)
+                file = spool(file, closing)
+            inner = _unzip(file, given, closing)
             if inner is None:
                 return Content(head, file, name, is_packed)
             file, name = inner
@@ -129,7 +129,7 @@ def head_of(file: BinaryIO, *, may_seek: bool) -> tuple[bytes, BinaryIO]:
     return head, cast("BinaryIO", Resumed(head, file))
 
 
-def spooled(file: BinaryIO, closing: ExitStack) -> BinaryIO:
+def spool(file: BinaryIO, closing: ExitStack) -> BinaryIO:
     """Copies a file to a temporary file, which has a name; `closing` removes it."""
     copy = closing.enter_context(NamedTemporaryFile())  # noqa: SIM115
     buffer = bytearray(_PIECE)
@@ -171,7 +171,7 @@ def _unpacker(head: bytes) -> Callable[[BinaryIO], BinaryIO] | None:
     return next((unpack for magic, unpack in _UNPACKERS.items() if head.startswith(magic)), None)
 
 
-def _unzipped(file: BinaryIO, name: str, closing: ExitStack) -> tuple[BinaryIO, str] | None:
+def _unzip(file: BinaryIO, name: str, closing: ExitStack) -> tuple[BinaryIO, str] | None:
     """Returns the only file of a zip archive and its name; None for a spreadsheet of Excel.
 
     Files whose names begin with a dot, as those of a file manager, do not count.

@@ -138,12 +138,12 @@ class CsvFile:
         whole = _whole_row(self._separator)
         row = 0
         while batch := list(islice(records, _ROWS_AT_ONCE)):
-            texts = [_ended(header.text)]
+            texts = [_end_line(header.text)]
             broken: dict[int, str] = {}
             for place, each in enumerate(batch):
                 if each.cells and not each.why:
                     is_whole = whole(each.text)
-                    texts.append(_ended(each.text) if is_whole else self._rewritten(each.cells))
+                    texts.append(_end_line(each.text) if is_whole else self._rewritten(each.cells))
                     continue
                 texts.append("\n")
                 if each.why:
@@ -155,7 +155,7 @@ class CsvFile:
             yield self._frame(texts, broken)
             row += len(batch)
         if row == 0:
-            yield self._frame([_ended(header.text)], {})
+            yield self._frame([_end_line(header.text)], {})
 
     def _frame(self, texts: list[str], broken: dict[int, str]) -> polars.DataFrame:
         text = "".join(texts)
@@ -235,7 +235,7 @@ def _whole_row(separator: str) -> Callable[[str], object]:
     return re.compile(f"{cell}(?:{escaped}{cell})*\\r?\\n?").fullmatch
 
 
-def _ended(record: str) -> str:
+def _end_line(record: str) -> str:
     return record if record.endswith("\n") else f"{record}\n"
 
 

@@ -11,11 +11,11 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from comptroller._core import open_store_of
-from comptroller.errors import Unusable, invalid, of_system, unusable
+from comptroller.errors import Unusable, from_os_error, invalid, unusable
 
 #: The suffixes of the files beside a store.
 _STORE_SUFFIXES = (
-    *("-wal", "-shm", "-journal", "-lock", "-commit-lock", "-filling"),
+    *("-wal", "-shm", "-journal", "-lock", "-opening-lock", "-filling"),
     *(".keys", ".keys-lock", ".clients", ".clients-lock", ".pulled"),
 )
 
@@ -203,7 +203,9 @@ def _refusing(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise of_system(error, f"{path} cannot be written: {error.strerror or error}") from error
+        raise from_os_error(
+            error, f"{path} cannot be written: {error.strerror or error}"
+        ) from error
     except RuntimeError as error:  # of Path.resolve
         raise unusable(f"{path} cannot be written: a loop of symbolic links") from error
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from comptroller._core import begins_formula
 
 
-def escaped(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Returns the text of a cell, with an apostrophe in front if it needs one."""
     return f"'{text}" if begins_formula(text) else text
 
 
-def unescaped(text: str) -> str:
-    """Returns the text that `escaped` got; an apostrophe alone is the empty text of a sheet."""
+def unescape_formula(text: str) -> str:
+    """Reverses `escape_formula`; an apostrophe alone is the empty text of a sheet."""
     is_escaped = text.startswith("'") and (len(text) == 1 or begins_formula(text[1:]))
     return text[1:] if is_escaped else text

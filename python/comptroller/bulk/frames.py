@@ -14,7 +14,7 @@ import msgspec
 from comptroller import arguments
 from comptroller.bulk import tables
 from comptroller.bulk.cell_texts import text_of
-from comptroller.bulk.compression import content, spooled
+from comptroller.bulk.compression import content, spool
 from comptroller.bulk.documents import records
 from comptroller.bulk.files import refuse_open_store
 from comptroller.bulk.formats import format_of
@@ -86,7 +86,7 @@ def _of_file(file: BinaryIO, name: str, options: ColumnMapping) -> tuple[polars.
         if format == "json":
             return _of_rows(records(NamedFile(found.file, found.name))), 0
         path = name if file is found.file and Path(name).is_file() else None
-        path = path or spooled(found.file, closing).name
+        path = path or spool(found.file, closing).name
         table = table_file(format, path, found, options)
         with tables.refusing(library, found.name):
             frames = list(table.frames(_refuse))

@@ -76,7 +76,7 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
         shown = self.rejections[:SHOWN_ROWS]
         left = self.rejected - len(shown)
         notes = [f"{left:,} more rejected lines; summary() groups all"] if left > 0 else []
-        columns = Rejections(shown).shown() if shown else []
+        columns = Rejections(shown).first_rows() if shown else []
         return html("notebook.html", lines=lines, columns=columns, notes=notes)
 
 
@@ -105,7 +105,7 @@ class Opened(NamedTuple):
     separator: str = ","
     is_of_caller: bool = False  # reading runs the code of the caller
 
-    def explained(self, kind: str, options: ColumnMapping, result: LoadResult) -> LoadResult:
+    def explain(self, kind: str, options: ColumnMapping, result: LoadResult) -> LoadResult:
         """Returns the core's result as the caller sees it: lines of the file, reasons, advice."""
         if self.mapping is not None and self.mapping.floats:
             result = msgspec.structs.replace(result, floats=self.mapping.floats)
@@ -126,13 +126,13 @@ class Opened(NamedTuple):
         """Writes the file of rejected rows."""
         explain = self._explainer()
 
-        def advised(rejection: Rejection) -> tuple[Rejection, Mapping[Any, object] | None]:
+        def explain_row(rejection: Rejection) -> tuple[Rejection, Mapping[Any, object] | None]:
             shown, row = explain(rejection)
             return with_advice(kind, options, [shown])[0], row
 
         is_escaped = self.mapping is not None and self.mapping.unescapes
         rows = Rows(self.frames, self.kept, options.separator or self.separator, is_escaped)
-        rejects.write(advised, rows, result.rejections, result.rejected)
+        rejects.write(explain_row, rows, result.rejections, result.rejected)
 
     def _explainer(self) -> Explain:
         """Returns a function: of a rejection, with its line in the file, and its row if known."""
@@ -140,7 +140,7 @@ class Opened(NamedTuple):
 
         def explain(rejection: Rejection) -> tuple[Rejection, Mapping[Any, object] | None]:
             fault = self.faults.get(rejection.line)
-            shown = fault.explained(rejection) if fault else rejection
+            shown = fault.explain(rejection) if fault else rejection
             item = items[rejection.line] if items is not None else 0
             if item and not shown.message.startswith("item "):
                 message = f"item {item}: {shown.message}"

@@ -18,9 +18,9 @@ import msgspec
 
 from comptroller._core import exact_number
 from comptroller.arguments import nearest, path, refuse_unknown
-from comptroller.bulk.formulas import unescaped
+from comptroller.bulk.formulas import unescape_formula
 from comptroller.bulk.unread_cells import UnreadCell
-from comptroller.description import described, members
+from comptroller.description import core_description, members
 from comptroller.errors import invalid, shorten
 
 #: The namespace of the ids that ``ids="uuid5"`` makes of other ids: ``uuid5(ID_NAMESPACE, text)``.
@@ -173,7 +173,7 @@ class RowMapping:
         self._unseen = set(mapping.rename)
         self._seen: dict[str, None] = {}
         self.constants = {
-            name: self._converted(name, self.types[name], value)
+            name: self._convert(name, self.types[name], value)
             for name, value in mapping.constants.items()
         }
         self.is_json = is_json
@@ -216,7 +216,7 @@ class RowMapping:
                 continue
             if member in record:
                 raise invalid(member, f"another column also sets it, beside {name!r}")
-            record[member] = self._converted(member, type, value)
+            record[member] = self._convert(member, type, value)
         # A line that begins with another member, such as `items`, could be taken for a list answer.
         return self.constants | record | others if record or others or self.is_json else record
 
@@ -227,9 +227,9 @@ class RowMapping:
     def convert(self, member: str, value: object) -> object:
         """Returns a value of a member as JSON; None if it is missing. Raises InvalidRequest."""
         value = plain(value)
-        return None if value is None else self._converted(member, self.types[member], value)
+        return None if value is None else self._convert(member, self.types[member], value)
 
-    def _converted(self, name: str, type: str, value: object) -> object:
+    def _convert(self, name: str, type: str, value: object) -> object:
         if self.is_json and not isinstance(value, str):
             if isinstance(value, msgspec.Raw) and type == "amount":
                 return self._of_number(name, bytes(value).decode())
@@ -254,7 +254,7 @@ class RowMapping:
 
     def _of_text(self, name: str, type: str, text: str) -> object:
         if self.unescapes:
-            text = unescaped(text)
+            text = unescape_formula(text)
         if type == "amount" and self._mapping.decimal == ",":
             return _with_point(name, text)
         if type == "timestamp":
@@ -403,4 +403,4 @@ def _without_nulls(value: object) -> object:
 
 
 def _is_nested(type: str) -> bool:
-    return type.endswith("[]") or type == "metadata" or type in described()["records"]
+    return type.endswith("[]") or type == "metadata" or type in core_description()["records"]

@@ -13,7 +13,7 @@ from comptroller import arguments
 from comptroller.bulk.files import refuse_open_store, whole_file
 from comptroller.bulk.loading import LoadResult
 from comptroller.decoding import Time
-from comptroller.description import stored
+from comptroller.description import stored_members
 from comptroller.display.progress import Progress
 from comptroller.errors import Error, Forbidden, NotFound, unusable
 
@@ -228,7 +228,7 @@ def _whole(source: Service, kind: str) -> Iterator[Any]:
 
 def _row(identity: Identity) -> dict[str, Any]:
     # A load does not accept the members that are derived from controls.
-    return {name: getattr(identity, name) for name in stored("identities")}
+    return {name: getattr(identity, name) for name in stored_members("identities")}
 
 
 def _resource(service: Service, kind: str) -> Any:

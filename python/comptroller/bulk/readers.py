@@ -92,7 +92,7 @@ class RowReader(PieceReader):
     def line(self, number: int, row: object) -> bytes:
         """Returns a row as a line; notes why, if it cannot be one."""
         try:
-            return self._encoded(row)
+            return self._encode(row)
         except InvalidRequest as error:
             field, message = error.errors[0]
             given = dict(row) if isinstance(row, Mapping) else None
@@ -107,7 +107,7 @@ class RowReader(PieceReader):
         if self._mapping is not None:
             self._mapping.require_renamed()
 
-    def _encoded(self, row: object) -> bytes:
+    def _encode(self, row: object) -> bytes:
         if self._mapping is None:
             return arguments.line(row)
         if not self._is_mapped:

@@ -89,9 +89,11 @@ class Rejections(list[Rejection], _Table):
         return _frame(self, {"line": int, "id": str, "member": str, "value": str, "code": str})
 
     def _repr_html_(self) -> str:
-        return html("notebook.html", lines=[f"{len(self):,} rejected lines"], columns=self.shown())
+        return html(
+            "notebook.html", lines=[f"{len(self):,} rejected lines"], columns=self.first_rows()
+        )
 
-    def shown(self) -> list[TableColumn]:
+    def first_rows(self) -> list[TableColumn]:
         """Returns the first rows, for a notebook."""
         shown = self[:SHOWN_ROWS]
         return [
@@ -125,12 +127,12 @@ class Fault(msgspec.Struct, frozen=True):
         """Returns the fault of an invalid document; `message` begins with the member."""
         return cls(member, message.removeprefix(f"{member}: "), code=code)
 
-    def explained(self, rejection: Rejection) -> Rejection:
+    def explain(self, rejection: Rejection) -> Rejection:
         """Returns the rejection of the line that stands for this row."""
-        id, value = (self._shown(name) for name in ("id", self.member))
+        id, value = (self._text_of(name) for name in ("id", self.member))
         text = f"{self.member}: {self.message}" if self.member else self.message
         return Rejection(rejection.line, self.code, text, id, self.member or None, value)
 
-    def _shown(self, member: str) -> str | None:
+    def _text_of(self, member: str) -> str | None:
         value = (self.row or {}).get(self.columns.get(member, member))
         return None if value is None else shorten(text_of(value))

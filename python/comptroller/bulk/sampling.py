@@ -11,7 +11,7 @@ from typing import overload
 from comptroller import _core, arguments
 from comptroller.bulk.files import refuse_store, whole_file
 from comptroller.bulk.readers import PieceReader
-from comptroller.errors import invalid, of_system
+from comptroller.errors import from_os_error, invalid
 from comptroller.values import KINDS
 
 _CHUNK_BYTES = 1 << 20
@@ -82,7 +82,7 @@ def _write_all(folder: Path, claims: int, seed: int, customer: str | None) -> Pa
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise of_system(error, f"{folder} cannot be created: {error.strerror}") from error
+        raise from_os_error(error, f"{folder} cannot be created: {error.strerror}") from error
     for kind in KINDS:
         rows = _core.sample_rows(kind, claims)
         _write(_sample_file(kind, rows, seed, customer), folder / f"{kind}.ndjson")

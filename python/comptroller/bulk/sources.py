@@ -16,7 +16,7 @@ import msgspec
 from comptroller import arguments
 from comptroller.bulk import tables
 from comptroller.bulk.columns import FrameMapping
-from comptroller.bulk.compression import Content, content, spooled
+from comptroller.bulk.compression import Content, content, spool
 from comptroller.bulk.documents import documents
 from comptroller.bulk.files import refuse_open_store
 from comptroller.bulk.formats import Format, format_of
@@ -69,7 +69,7 @@ class _Work(NamedTuple):
 
 
 @contextmanager
-def opened(
+def open_source(
     source: LoadSource,
     kind: str,
     progress: Progress | None,
@@ -232,7 +232,7 @@ def _from_table(
 ) -> Opened:
     """Reads a table from `path`, or from a copy of its content."""
     options = work.mapping
-    path = path or spooled(found.file, closing).name
+    path = path or spool(found.file, closing).name
     table = table_file(format, path, found, options)
     if format == "parquet" and not options.changes_rows():
         reader = frames_reader(table.frames(None), work.kind)

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from comptroller.arguments import choice, texts
-from comptroller.errors import Error, closed, make, require, unavailable
+from comptroller.errors import Error, closed, error_for, require, unavailable
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import, unused-ignore]
@@ -233,7 +233,7 @@ def _refusal(text: str) -> Error:
 
     code, _, detail = text.partition(": ")
     known = problems().get(code)
-    return make(code, known["status"], detail) if known else unavailable(text)
+    return error_for(code, known["status"], detail) if known else unavailable(text)
 
 
 class Worker(ThreadPoolExecutor):
@@ -262,7 +262,7 @@ class Worker(ThreadPoolExecutor):
         return done.result()
 
 
-def awaited(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
+def run_interruptibly(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
     """Returns the result of one call by a `Worker`."""
     with Worker(interrupt) as worker:
         return worker.run(work)

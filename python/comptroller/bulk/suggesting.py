@@ -18,13 +18,13 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from comptroller.bulk import tables
-from comptroller.bulk.compression import content, spooled
+from comptroller.bulk.compression import content, spool
 from comptroller.bulk.documents import records
 from comptroller.bulk.formats import format_of, separator_of
 from comptroller.bulk.mapping import TIME, ColumnMapping, plain
 from comptroller.bulk.pipes import NamedFile
 from comptroller.bulk.table_files import table_file
-from comptroller.description import derived, described, members
+from comptroller.description import core_description, derived_members, members
 from comptroller.errors import invalid
 
 _READ_ROWS = 1000
@@ -78,7 +78,7 @@ def suggest(kind: str, source: str | BinaryIO, given: ColumnMapping) -> str:
         if format == "csv" and given.separator is None:
             separator = separator_of(found.head)
             given = replace(given, separator=None if separator == "," else separator)
-        path = spooled(found.file, closing).name
+        path = spool(found.file, closing).name
         rows: Iterable[object]
         if format == "json":
             opened = closing.enter_context(Path(path).open("rb"))
@@ -102,10 +102,12 @@ def _columns(rows: Iterable[object]) -> dict[str, list[object]]:
 
 def _lines(kind: str, columns: Columns, given: ColumnMapping) -> Iterator[str]:
     """Yields the lines of the mapping file."""
-    wanted = {name: each for name, each in members(kind).items() if name not in derived(kind)}
+    wanted = {
+        name: each for name, each in members(kind).items() if name not in derived_members(kind)
+    }
     chosen = {name: given.rename.get(name, name) for name in columns}
     chosen = {name: member for name, member in chosen.items() if member in wanted}
-    guessed = _guessed(columns, wanted, chosen, given)
+    guessed = _guess(columns, wanted, chosen, given)
     of_member = {each.member: each.column for each in guessed}
     of_member |= {member: name for name, member in chosen.items()}
     values = {
@@ -127,10 +129,10 @@ def _lines(kind: str, columns: Columns, given: ColumnMapping) -> Iterator[str]:
     guessed_columns = {each.column for each in guessed}
     for name, member in renamed.items():
         if name not in guessed_columns:
-            yield f"{_quoted(name)} = {_quoted(member)}"
+            yield f"{_quote(name)} = {_quote(member)}"
     unused = [name for name in columns if name not in {*chosen, *guessed_columns}]
     if unused:
-        yield f"# not used: {', '.join(map(_quoted, unused))}"
+        yield f"# not used: {', '.join(map(_quote, unused))}"
     if not chosen and not guessed:
         yield "# no column is known: the first row must be the header; delete the rows above it"
     missing = [
@@ -145,22 +147,22 @@ def _lines(kind: str, columns: Columns, given: ColumnMapping) -> Iterator[str]:
     if given.constants or missing:
         yield "[constants]" if given.constants else "# [constants]"
     for name, value in given.constants.items():
-        yield f"{name} = {_quoted(value)}"
+        yield f"{name} = {_quote(value)}"
     for name in missing:
         yield f'# {name} = ""'
 
 
 def _rename_line(each: _Rename, wanted: Mapping[str, Mapping[str, object]]) -> str:
-    line = f"{_quoted(each.column)} = {_quoted(each.member)}"
+    line = f"{_quote(each.column)} = {_quote(each.member)}"
     if not each.others:
         return line
     verb = "has" if len(each.others) == 1 else "have"
     kind = _TYPES[str(wanted[each.member]["type"]).rstrip("?")]
-    why = f"{', '.join(map(_quoted, each.others))} also {verb} {kind}"
+    why = f"{', '.join(map(_quote, each.others))} also {verb} {kind}"
     return f"{line}  # {why}" if each.is_sure else f"# {line}  # choose a column: {why}"
 
 
-def _guessed(
+def _guess(
     columns: Columns,
     wanted: Mapping[str, Mapping[str, object]],
     chosen: Mapping[str, str],
@@ -226,9 +228,9 @@ def _options(values: Mapping[str, Sequence[object]], given: ColumnMapping) -> It
     """Yields the options that are given, then those that the values need."""
     for name in ("separator", "sheet", "tz", "dayfirst", "ids", "floats"):
         if (value := getattr(given, name)) is not None:
-            yield f"{name} = {_quoted(value)}"
+            yield f"{name} = {_quote(value)}"
     if given.decimal != ".":
-        yield f"decimal = {_quoted(given.decimal)}"
+        yield f"decimal = {_quote(given.decimal)}"
     else:
         yield from _decimal([each for each in values["amount"] if isinstance(each, str)])
     times = [str(each).strip() for each in values["timestamp"]]
@@ -288,7 +290,7 @@ def _is_needed(member: Mapping[str, object]) -> bool:
     return bool(member["required"]) and not member.get("is_completed")
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -311,8 +313,8 @@ def _fits(type: str, values: Texts) -> bool | None:
         return all(_NUMBER.fullmatch(each.strip()) for each in values)
     if type == "timestamp":
         return all(TIME.fullmatch(each.strip()) for each in values)
-    if type in described()["enums"]:
-        return {each.upper() for each in values} <= set(described()["enums"][type])
+    if type in core_description()["enums"]:
+        return {each.upper() for each in values} <= set(core_description()["enums"][type])
     if type == "boolean":
         return {each.lower() for each in values} <= {"true", "false"}
     is_other = all(_NUMBER.fullmatch(each) or TIME.fullmatch(each.strip()) for each in values)

@@ -86,7 +86,7 @@ def list_(db: str, as_json: bool) -> None:
     rows = screen.table("client_id", "customer", ">scopes", "since", "revoked")
     for client in known:
         rows.add_row(
-            *screen.formatted([client.client_id, client.customer or "(operator)"]),
+            *screen.format_cells([client.client_id, client.customer or "(operator)"]),
             "all" if client.scopes is None else screen.format_value(len(client.scopes)),
             *(_day(moment) for moment in (client.created_at, client.revoked_at)),
         )
@@ -165,7 +165,7 @@ def _show_secret(client: Client, secret: str, as_json: bool) -> None:
         "client_id": client.client_id,
         "client_secret": secret,
         "customer_id": client.customer,
-        "scopes": client.allowed(),
+        "scopes": client.granted_scopes(),
     }
     if as_json:
         screen.write_json(shown)
@@ -182,7 +182,7 @@ def _for_machines(client: Client) -> dict[str, Any]:
         "client_id": client.client_id,
         "name": client.name,
         "customer_id": client.customer,
-        "scopes": client.allowed(),
+        "scopes": client.granted_scopes(),
         "created_at": _iso(client.created_at),
         "revoked_at": client.revoked_at and _iso(client.revoked_at),
     }

@@ -197,7 +197,7 @@ class _Tour:
         click.echo(address, nl=False)
 
     def _start(self, words: list[str], errors: int | IO[bytes]) -> subprocess.Popen[str]:
-        with _signals_delayed():
+        with _delay_signals():
             process = subprocess.Popen(
                 words, stdout=subprocess.PIPE, stderr=errors, text=True, env=self._environment
             )
@@ -210,7 +210,7 @@ class _Tour:
             first, *others = example.source.splitlines()
             click.secho("\n".join([f">>> {first}", *(f"... {line}" for line in others)]), fg="cyan")
             output = self._output(example.source)
-            click.secho("".join(map(_wrapped, output.splitlines())), fg="green", nl=False)
+            click.secho("".join(map(_wrap, output.splitlines())), fg="green", nl=False)
             expected = example.exc_msg or example.want
             if not self._expect(doctest.OutputChecker().check_output(expected, output, _FLAGS)):
                 click.secho(f"The tutorial has:\n{expected or 'no output'}", fg="yellow")
@@ -234,7 +234,7 @@ class _Tour:
 
 
 @contextlib.contextmanager
-def _signals_delayed() -> Iterator[None]:
+def _delay_signals() -> Iterator[None]:
     """Handles signals after the scope, so that a process that it starts is always known."""
     received: list[int] = []
     before = {}
@@ -252,7 +252,7 @@ def _signals_delayed() -> Iterator[None]:
             signal.raise_signal(each)
 
 
-def _wrapped(line: str) -> str:
+def _wrap(line: str) -> str:
     return textwrap.fill(printable(line), _WIDTH, subsequent_indent=" " * 4) + "\n"
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from comptroller.cli import screen
-from comptroller.cli.load_results import account, members, show_faults, what_was_stored
+from comptroller.cli.load_results import account, describe_outcome, members, show_faults
 from comptroller.cli.parameters import (
     Assignment,
     Kind,
@@ -154,7 +154,7 @@ def load(
         show_faults(result, rejects)
         if ended_by is None:
             click.echo()
-            click.echo(what_was_stored(result, dry_run=dry_run))
+            click.echo(describe_outcome(result, dry_run=dry_run))
     if ended_by is None:
         return 1 if result.rejected else 0
     outcome = "the lines counted above were stored" if result.committed else "nothing was stored"
@@ -204,7 +204,7 @@ def _load_folder(
             is_whole = not any(result.rejected for result in results.values())
             click.echo("All lines were stored." if is_whole else "The valid lines were stored.")
         else:
-            click.echo(f"{kind}: {what_was_stored(last, dry_run=False)}")
+            click.echo(f"{kind}: {describe_outcome(last, dry_run=False)}")
             click.echo("Later kinds were not loaded; earlier kinds were stored.")
     return 1 if any(result.rejected for result in results.values()) else 0
 

@@ -23,7 +23,7 @@ def account(results: dict[str, LoadResult]) -> Any:
     for kind, result in results.items():
         counted.add_row(
             kind,
-            *screen.formatted(
+            *screen.format_cells(
                 [
                     result.read,
                     result.inserted,
@@ -57,7 +57,7 @@ def show_faults(result: LoadResult, rejects: str | None = None) -> None:
     if result.unknown_members:
         unknown = screen.table("~member", ">lines", title="Unknown members, ignored")
         for name, lines in result.unknown_members.items():
-            unknown.add_row(*screen.formatted([name, lines]))
+            unknown.add_row(*screen.format_cells([name, lines]))
         click.echo()
         screen.show(unknown)
 
@@ -70,7 +70,7 @@ def summary(result: LoadResult) -> Any:
     for each in result.summary():
         why = screen.in_options(each.message)
         cells = [each.member or "", each.code, each.lines, each.first_line, why]
-        groups.add_row(*screen.formatted(cells))
+        groups.add_row(*screen.format_cells(cells))
     return groups
 
 
@@ -79,11 +79,11 @@ def rejections(result: LoadResult) -> Any:
     listed = screen.table(">line", "code", "~why", title="Rejected")
     for rejection in result.rejections[:_SHOWN_REJECTIONS]:
         why = screen.in_options(rejection.message)
-        listed.add_row(*screen.formatted([rejection.line, rejection.code, why]))
+        listed.add_row(*screen.format_cells([rejection.line, rejection.code, why]))
     return listed
 
 
-def what_was_stored(result: LoadResult, *, dry_run: bool) -> str:
+def describe_outcome(result: LoadResult, *, dry_run: bool) -> str:
     """Return in words what a load stored."""
     if dry_run:
         return "Dry run: nothing was stored."

@@ -182,12 +182,12 @@ def _report_error(error: Exception) -> int:
 
     if os.environ.get("COMPTROLLER_TRACEBACK"):
         raise error
-    from comptroller.errors import Error, of_system
+    from comptroller.errors import Error, from_os_error
 
     if isinstance(error, Error):
         message = in_options(str(error))
     elif isinstance(error, OSError):
-        message = str(of_system(error, str(error)))
+        message = str(from_os_error(error, str(error)))
     elif isinstance(error, MemoryError):
         message = "unavailable: out of memory"
     else:

@@ -167,12 +167,12 @@ def _secret(given: str | None, file: str | None) -> str | None:
 def _kinds(source: Service, named: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """Return the kinds to pull, and the kinds skipped because the client may not read them."""
     from comptroller.bulk import pulling
-    from comptroller.errors import make
+    from comptroller.errors import error_for
 
     wanted = [kind for kind in KINDS if kind in named or not named]
     readable = [kind for kind in wanted if named or pulling.is_shown(source, kind)]
     if not readable:
-        raise make("insufficient-scope", 403, "the client may not read any kind of record")
+        raise error_for("insufficient-scope", 403, "the client may not read any kind of record")
     return readable, [kind for kind in wanted if kind not in readable and kind != "balances"]
 
 

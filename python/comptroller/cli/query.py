@@ -108,11 +108,11 @@ def query(
 def _write_file(ready: Query, format: str, path: str) -> int:
     from comptroller.bulk.files import whole_file
     from comptroller.bulk.parquet import write_parquet
-    from comptroller.bulk.streams import awaited
+    from comptroller.bulk.streams import run_interruptibly
 
     if format == "parquet":
         try:
-            return awaited(lambda: write_parquet(ready, path), ready.interrupt)
+            return run_interruptibly(lambda: write_parquet(ready, path), ready.interrupt)
         except Unavailable as error:
             raise ready.refusal or error from None
     if format == "xlsx":

@@ -74,7 +74,10 @@ class Reports(click.Group):
         from comptroller.analysis.parameters import COMMON_PARAMETERS
 
         if not self._common:
-            others = ("customer", "engine")  # an option of `_shared`; only of single reports
+            others = (
+                "customer",
+                "engine",
+            )  # an option of `_add_shared_options`; only of single reports
             self._common = [
                 _option(name, each)
                 for name, each in COMMON_PARAMETERS.items()
@@ -106,13 +109,16 @@ def _command(definition: Definition) -> click.Command:
         params=[
             _by(each) if each.kind == "keys" else _option(name, each)
             for name, each in definition.takes.items()
-            if name != "customer"  # an option of `_shared`
+            if name != "customer"  # an option of `_add_shared_options`
         ],
         callback=lambda **given: _report(definition, **given),
         help=f"{definition.question}\n\n{definition.formula}",
         short_help=definition.question,
     )
-    for add in (_shared, click.option("--sql", is_flag=True, help="Print the executed SQL.")):
+    for add in (
+        _add_shared_options,
+        click.option("--sql", is_flag=True, help="Print the executed SQL."),
+    ):
         command = add(command)
     return command
 
@@ -149,7 +155,7 @@ def _option(name: str, parameter: Parameter) -> click.Parameter:
     )
 
 
-def _shared(command: Any) -> Any:
+def _add_shared_options(command: Any) -> Any:
     """Add the options that all reports share."""
     for add in (
         json_option,
@@ -168,7 +174,7 @@ def _shared(command: Any) -> Any:
 
 
 @click.group(cls=Reports, invoke_without_command=True, subcommand_metavar="[NAME] [ARGS]...")
-@_shared
+@_add_shared_options
 @click.pass_context
 def report(ctx: click.Context, /, **given: Any) -> None:
     """Show an overview, or the report NAME.
@@ -269,7 +275,7 @@ def _overview(
             written: list[str] = []
             left_out: dict[str, str] = {}
 
-            def permitted() -> Iterator[Overview | Report]:
+            def permitted_reports() -> Iterator[Overview | Report]:
                 for name, part in svc.reports.everything(**common):
                     if isinstance(part, Error):
                         left_out[name] = part.detail
@@ -277,7 +283,7 @@ def _overview(
                         written.append(name)
                         yield part
 
-            _write_html(permitted(), html, f"Reports on {db}", _as_of(svc))
+            _write_html(permitted_reports(), html, f"Reports on {db}", _as_of(svc))
     if html is not None:
         _show_left_out(left_out)
         _show_written(html, written, as_json)
@@ -322,7 +328,7 @@ def draw(report: Report) -> None:
     from comptroller.analysis.formatting import columns_of
 
     out = screen.console()
-    out.print(f"{report.title}: {printable(report.over)}")
+    out.print(f"{report.title}: {printable(report.summary)}")
     out.print(report.formula)
     if not len(report):
         return

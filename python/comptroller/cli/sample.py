@@ -65,5 +65,5 @@ def sample(
         return
     written = screen.table("~file", ">bytes")
     for file in files:
-        written.add_row(*screen.formatted([file, file.stat().st_size]))
+        written.add_row(*screen.format_cells([file, file.stat().st_size]))
     screen.show(written)

@@ -206,7 +206,7 @@ def table_of(columns: Iterable[TableColumn]) -> Table:
     made = table()
     shown = []
     for name, texts, is_number, _ in columns:
-        shown_texts = formatted(texts)
+        shown_texts = format_cells(texts)
         is_prose = not is_number and any(" " in text and len(text) > _PROSE for text in shown_texts)
         made.add_column(
             printable(name),
@@ -236,7 +236,7 @@ def show(*things: RenderableType) -> None:
         out.print(thing)
 
 
-def formatted(values: Iterable[object]) -> list[str]:
+def format_cells(values: Iterable[object]) -> list[str]:
     """Format values as table cells: integers with separators, None as a dash."""
     return [format_value(value) for value in values]
 

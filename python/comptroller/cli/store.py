@@ -31,7 +31,7 @@ def check(db: str, as_json: bool) -> int:
         return 0 if found["ok"] else 1
     rows = screen.table("kind", ">rows", title=db)
     for name, number in found["rows"].items():
-        rows.add_row(*screen.formatted([name, number]))
+        rows.add_row(*screen.format_cells([name, number]))
     screen.show(rows)
     click.echo()
     click.echo(f"{found['engine']}; copies in this process: {len(found['copies']) or 'unknown'}")
@@ -44,7 +44,7 @@ def check(db: str, as_json: bool) -> int:
         return 0
     findings = screen.table("check", "~finding", title="Problems")
     for finding in found["findings"]:
-        findings.add_row(*screen.formatted([finding["check"], finding["message"]]))
+        findings.add_row(*screen.format_cells([finding["check"], finding["message"]]))
     click.echo()
     screen.show(findings)
     return 1

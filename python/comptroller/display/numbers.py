@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 
-def aligned(amounts: Sequence[Decimal]) -> list[str]:
+def align_amounts(amounts: Sequence[Decimal]) -> list[str]:
     """Formats exact amounts, all with the fraction digits of the longest."""
     digits = max((_fraction_digits(amount) for amount in amounts), default=0)
     return [with_fraction(amount, digits) for amount in amounts]

@@ -104,7 +104,7 @@ class App:
         self._observers: tuple[Observer, ...] = (self.metrics, *observers)
         self._readers = ThreadPoolExecutor(_MAX_READERS, "comptroller-read")
         exports = ThreadPoolExecutor(_MAX_EXPORTS, "comptroller-export")
-        self._transfers = LoadsAndExports(service.host, exports, self.metrics.loaded)
+        self._transfers = LoadsAndExports(service.host, exports, self.metrics.count_loaded)
         self._deprecation = None if drop_deprecated else _deprecation(sunset)
         document = openapi.document(
             _authority_of(authenticator, resources or {}), drop_deprecated=drop_deprecated
@@ -173,7 +173,7 @@ class App:
 
     async def _operate(self, row: Row, exchange: Exchange) -> None:
         """Calls the operation of a route and sends its result."""
-        caller = await self._admitted(row.operation, exchange)
+        caller = await self._admit(row.operation, exchange)
         operation = description.operations()[row.operation]
         require_scope(caller, operation.scope_of(caller.is_operator or row.is_operators))
         parameters = await exchange.parameters()
@@ -209,9 +209,9 @@ class App:
     async def _in_bulk(
         self, operation: str, answer: Callable[[Exchange, Caller], Any], exchange: Exchange
     ) -> None:
-        await answer(exchange, await self._admitted(operation, exchange))
+        await answer(exchange, await self._admit(operation, exchange))
 
-    async def _admitted(self, operation: str, exchange: Exchange) -> Caller:
+    async def _admit(self, operation: str, exchange: Exchange) -> Caller:
         exchange.operation = operation
         caller = await self._authenticator.caller(exchange)
         exchange.client_id, exchange.customer = caller.client_id, caller.customer

@@ -175,7 +175,7 @@ class LoadsAndExports:
         def write_to(place: str) -> int:
             return self._store.export(caller.principal, kind, place, formats[0], filters)
 
-        async with _piped(self._pool, write_to) as (pieces, written):
+        async with _run_with_pipe(self._pool, write_to) as (pieces, written):
             piece = await pieces.read(_PIECE)
             if not piece:
                 await written  # raises the error of the export, if there is one
@@ -187,7 +187,7 @@ class LoadsAndExports:
 
     async def _send_all(self, exchange: Exchange, piece: bytes, pieces: _Pipe) -> None:
         # Some servers do not raise an error when they send to a disconnected client.
-        gone = asyncio.ensure_future(_disconnected(exchange))
+        gone = asyncio.ensure_future(_wait_for_disconnect(exchange))
         try:
             while piece:
                 async with asyncio.timeout(self._patience_s):
@@ -228,7 +228,7 @@ class _Spool:
 
 
 @asynccontextmanager
-async def _piped(
+async def _run_with_pipe(
     pool: Executor, work: Callable[[str], int]
 ) -> AsyncIterator[tuple[_Pipe, asyncio.Future[int]]]:
     """Runs `work` in the pool with the path of a pipe; yields the pipe and the future result.
@@ -292,7 +292,7 @@ async def _require_complete(written: asyncio.Future[int]) -> None:
         raise RuntimeError("an export failed after the response had begun") from error
 
 
-async def _disconnected(exchange: Exchange) -> None:
+async def _wait_for_disconnect(exchange: Exchange) -> None:
     """Returns when the client has disconnected."""
     while (await exchange.receive())["type"] != "http.disconnect":
         pass

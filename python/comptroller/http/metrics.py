@@ -111,7 +111,7 @@ class Metrics:
         method = exchange.method if exchange.method in _METHODS else "other"
         self._answers.count(exchange.route or _NO_ROUTE, method, exchange.status, seconds)
 
-    def refused(self, status: int) -> None:
+    def count_refused(self, status: int) -> None:
         """Counts a request that did not reach the application."""
         self._answers.count_request(_NO_ROUTE, "other", status)
 
@@ -119,7 +119,7 @@ class Metrics:
         """Adds counts of responses with status 200 that are counted elsewhere, as by the core."""
         self._answers.others.append(counts)
 
-    def loaded(self, kind: str, rows: int) -> None:
+    def count_loaded(self, kind: str, rows: int) -> None:
         """Counts the records that a load stored. Callable from any thread."""
         self._rows.labels(kind).inc(rows)
 

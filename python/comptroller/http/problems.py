@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from comptroller.description import problems
-from comptroller.errors import Error, make
+from comptroller.errors import Error, error_for
 
 CONTENT_TYPE = b"application/problem+json"
 
@@ -26,7 +26,7 @@ class Refusal(Exception):
 
 def problem(code: str, detail: str) -> Error:
     """Returns an Error with the status of its code."""
-    return make(code, problems()[code]["status"], detail)
+    return error_for(code, problems()[code]["status"], detail)
 
 
 def headers(error: Error) -> list[tuple[bytes, bytes]]:

@@ -43,14 +43,14 @@ class Router:
         """
         answers = self._fixed.get(path)
         if answers is None:
-            path, answers = self._matched(exchange, path)
+            path, answers = self._match(exchange, path)
         exchange.route = path
         answer = answers.get(exchange.method)
         if answer is None:
             raise _not_allowed(answers)
         return answer
 
-    def _matched(self, exchange: Exchange, path: str) -> tuple[str, Answers]:
+    def _match(self, exchange: Exchange, path: str) -> tuple[str, Answers]:
         node = self._tree
         values = []
         for segment in path.split("/"):

@@ -115,7 +115,7 @@ class SharedMetrics:
 
     def _publish(self) -> None:
         own = [_family(metric) for metric in self._own.collect()]
-        families = _added([*self._before, *own])
+        families = _add([*self._before, *own])
         new = self._file.with_suffix(".new")
         new.write_bytes(msgspec.json.encode(_Published(os.getpid(), families)))
         new.replace(self._file)
@@ -125,7 +125,7 @@ class _Page(Collector):
     """Adapts families to a collector of prometheus_client."""
 
     def __init__(self, families: Iterable[_Family]) -> None:
-        self._families = _added(families)
+        self._families = _add(families)
 
     def collect(self) -> Iterator[Metric]:
         for family in self._families:
@@ -141,7 +141,7 @@ def _family(metric: Metric) -> _Family:
     return _Family(metric.name, metric.documentation, metric.type, samples)
 
 
-def _added(families: Iterable[_Family]) -> list[_Family]:
+def _add(families: Iterable[_Family]) -> list[_Family]:
     """Merges families by name: sums counts, and keeps the last of other samples."""
     found: dict[str, _Family] = {}
     values: dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], float]] = {}

@@ -109,7 +109,7 @@ class AsyncChannel:
         return job.run(work)
 
     @asynccontextmanager
-    async def iterated(self, rows: AsyncIterable[R]) -> AsyncIterator[Iterator[R]]:
+    async def iterate(self, rows: AsyncIterable[R]) -> AsyncIterator[Iterator[R]]:
         """Iterates in one task on the event loop, for code in `in_thread`."""
         ahead = _ReadAhead(rows)
 

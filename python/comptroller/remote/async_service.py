@@ -113,7 +113,7 @@ class AsyncService(AsyncResources):
 
         if not isinstance(source, AsyncIterable):
             return await self.run_sync(partial(load, source))
-        async with self._channel.iterated(source) as rows:
+        async with self._channel.iterate(source) as rows:
             return await self.run_sync(partial(load, rows))
 
     async def load_all(

@@ -10,8 +10,8 @@ from uuid import uuid4
 import msgspec
 
 from comptroller.description import operations
-from comptroller.errors import Error, invalid, make
-from comptroller.remote.answers import plain
+from comptroller.errors import Error, error_for, invalid
+from comptroller.remote.normalization import normalize_response
 from comptroller.remote.sending import Request, read
 from comptroller.remote.session import Session
 from comptroller.routes import ROWS, Row
@@ -59,10 +59,10 @@ class Calls:
             answer = await self._session.ask(request, may_repeat)
         except Error as error:
             if (envelope := operations()[operation].body_envelope) and error.errors:
-                raise _unwrapped(error, envelope) from error
+                raise _unwrap_errors(error, envelope) from error
             raise
         cursor = dict(parameters).get("page_cursor", "")
-        return plain(row, answer, _identity_id(parameters, body), cursor)
+        return normalize_response(row, answer, _identity_id(parameters, body), cursor)
 
     async def close(self) -> None:
         """Closes the connections; closing again does nothing."""
@@ -97,13 +97,13 @@ def _content(operation: str, body: bytes) -> bytes:
     return b'{"%s":%s}' % (envelope.encode(), body) if envelope else body
 
 
-def _unwrapped(error: Error, envelope: str) -> Error:
+def _unwrap_errors(error: Error, envelope: str) -> Error:
     """Removes the envelope from the field names of an error."""
     fields = [(field.removeprefix(envelope + "."), why) for field, why in error.errors]
     detail = error.detail
     for (field, why), (bare, _) in zip(error.errors, fields, strict=True):
         detail = detail.replace(f"{field}: {why}", f"{bare}: {why}")
-    return make(
+    return error_for(
         error.code,
         error.status,
         detail,

@@ -13,14 +13,14 @@ from comptroller import decoding
 from comptroller._core import ArrowSource, Principal, Store
 from comptroller.bulk.loading import LoadResult
 from comptroller.bulk.readers import PieceReader
-from comptroller.description import derived, described, members, record_members
+from comptroller.description import core_description, derived_members, members, record_members
 from comptroller.errors import unusable
 from comptroller.remote.calls import Parameters
 
 Row = dict[str, Any]
 
 # The kind whose records are set aside until the records that they refer to are loaded.
-_BESIDE = {"identities": "controls", "reward-addresses": "balances", "balances": "balances"}
+_KIND_BESIDE = {"identities": "controls", "reward-addresses": "balances", "balances": "balances"}
 # Earlier than any time at which a balance can be requested.
 _LONG_AGO = "0001-01-01T00:00:00Z"
 
@@ -33,7 +33,7 @@ class Origin(Protocol):
     def is_operator(self) -> bool:
         """Whether the caller is the operator."""
 
-    def exported(self, kind: str, parameters: Parameters) -> Iterator[bytes]:
+    def export_pieces(self, kind: str, parameters: Parameters) -> Iterator[bytes]:
         """Yields the operator's export of a kind: NDJSON, in pieces of any size."""
 
     def pages(self, kind: str, parameters: Parameters) -> Iterator[list[Row]]:
@@ -106,18 +106,18 @@ class Copy:
         with TemporaryFile() as beside:
             if self._kind == "balances" and self._is_operator:
                 # A balance can be loaded only if its address exists.
-                beside.writelines(self._origin.exported("balances", parameters))
+                beside.writelines(self._origin.export_pieces("balances", parameters))
                 ids = [("id", value) for name, value in parameters if name == "address_id"]
-                self._load("reward-addresses", self._origin.exported("reward-addresses", ids))
+                self._load("reward-addresses", self._origin.export_pieces("reward-addresses", ids))
             elif self._is_operator and self._kind != "identities" and not self._has_balances:
-                self._load(self._kind, self._origin.exported(self._kind, parameters))
+                self._load(self._kind, self._origin.export_pieces(self._kind, parameters))
             else:
-                self._load(self._kind, self._listed(parameters, beside))
+                self._load(self._kind, self._list_records(parameters, beside))
             if beside.tell():
                 beside.seek(0)
-                self._load(_BESIDE[self._kind], iter(lambda: beside.read(1 << 16), b""))
+                self._load(_KIND_BESIDE[self._kind], iter(lambda: beside.read(1 << 16), b""))
 
-    def _listed(self, parameters: Parameters, beside: IO[bytes]) -> Iterator[bytes]:
+    def _list_records(self, parameters: Parameters, beside: IO[bytes]) -> Iterator[bytes]:
         """Yields the listed records as lines; writes their controls or balances to `beside`."""
         for page in self._origin.pages(self._kind, parameters):
             if not self._is_operator and not _is_alike(self._kind):
@@ -126,7 +126,7 @@ class Copy:
                 beside.write(_encode_lines([each for row in page for each in _controls(row)]))
             elif self._has_balances:
                 beside.write(_encode_lines([_balance(row) for row in page if "balance" in row]))
-            yield _encode_lines([_without_derived(self._kind, row) for row in page])
+            yield _encode_lines([_drop_derived(self._kind, row) for row in page])
 
     def _take_customer(self, page: list[Row]) -> None:
         """Sets the customer of the copy, and checks that all rows belong to it."""
@@ -171,13 +171,13 @@ def _is_alike(kind: str) -> bool:
             if member.get("is_operators"):
                 return False
             record = member["type"].removesuffix("[]")
-            if record in described()["records"]:
+            if record in core_description()["records"]:
                 pending.append(record_members(record))
     return True
 
 
-def _without_derived(kind: str, row: Mapping[str, Any]) -> Row:
-    names = derived(kind)
+def _drop_derived(kind: str, row: Mapping[str, Any]) -> Row:
+    names = derived_members(kind)
     return {name: value for name, value in row.items() if name not in names}
 
 

@@ -16,7 +16,7 @@ import msgspec
 from comptroller.bulk.files import refuse_store, whole_file
 from comptroller.bulk.loading import LoadOptions, LoadResult, Opened
 from comptroller.bulk.streams import Stream
-from comptroller.errors import Forbidden, NotFound, of_system, unsupported, unusable
+from comptroller.errors import Forbidden, NotFound, from_os_error, unsupported, unusable
 from comptroller.remote.calls import JSON, Calls, Parameters
 from comptroller.remote.channel import Channel
 from comptroller.remote.copies import Copy
@@ -80,7 +80,7 @@ class RemoteHost:
                 channel.content(
                     lambda: closings.enter_context(closing(_pieces(given, channel))),
                 ),
-                is_once=not isinstance(given.source, str),
+                is_single_use=not isinstance(given.source, str),
             )
             account = self._run(self._session.ask(request, _never))
         try:
@@ -102,7 +102,7 @@ class RemoteHost:
                 copy.close()
         lines = 0
         with _written(path) as file:
-            for piece in self.exported(kind, parameters, format):
+            for piece in self.export_pieces(kind, parameters, format):
                 lines += piece.count(b"\n")  # values never contain a line feed
                 file.write(piece)
         return lines - (format == "csv")
@@ -162,7 +162,7 @@ class RemoteHost:
                 return
             query = [*parameters, *_PAGE, ("page_cursor", page["next_page_cursor"])]
 
-    def exported(
+    def export_pieces(
         self, kind: str, parameters: Parameters, format: str = "ndjson"
     ) -> Iterator[bytes]:
         """Yields the operator's export of a kind, in pieces of any size."""
@@ -260,4 +260,6 @@ def _written(path: str) -> Iterator[IO[bytes]]:
                 yield file
     except OSError as error:
         name = "the standard output" if path == "-" else path
-        raise of_system(error, f"{name} cannot be written: {error.strerror or error}") from error
+        raise from_os_error(
+            error, f"{name} cannot be written: {error.strerror or error}"
+        ) from error

@@ -19,7 +19,7 @@ from comptroller.errors import (
     Error,
     OutcomeUnknown,
     closed,
-    make,
+    error_for,
     shorten,
     unavailable,
     unusable,
@@ -66,13 +66,13 @@ _CODE = re.compile(r"[a-z]+(-[a-z]+)*")
 
 
 class Request(NamedTuple):
-    """A request; `content` is called for each attempt, or for only one attempt if `is_once`."""
+    """A request; `content` is called for each attempt. If it is single-use, there is only one."""
 
     method: str
     url: str
     headers: Mapping[str, str]
     content: Content | None = None
-    is_once: bool = False
+    is_single_use: bool = False
 
     @property
     def is_write(self) -> bool:
@@ -172,7 +172,9 @@ class Sender:
         await self.channel.end(response)
         return b"".join(pieces)
 
-    async def once(self, request: Request, take: Callable[[httpx2.Response], Awaitable[R]]) -> R:
+    async def send_once(
+        self, request: Request, take: Callable[[httpx2.Response], Awaitable[R]]
+    ) -> R:
         """Sends a request once; returns the result of `take` on the response. Raises Failure."""
         place = f"{request.method} {request.url.partition('?')[0]}"
         client = self.channel.client
@@ -194,7 +196,9 @@ class Sender:
                 await self.channel.end(response)
                 raise
         except httpx2.InvalidURL as error:
-            raise make("invalid-request", 400, f"{place} is not a valid URL: {error}") from error
+            raise error_for(
+                "invalid-request", 400, f"{place} is not a valid URL: {error}"
+            ) from error
         except httpx2.RequestError as error:
             cause = _lasting_cause(error)
             if cause:
@@ -246,7 +250,7 @@ def _failure(response: httpx2.Response, content: bytes, place: str) -> Failure:
     is_soon = (retry_after_s or 0) <= _LONGEST_PAUSE_S
     later = "" if is_soon else f"; try again in {retry_after_s:,.0f} s"
     given_id = response.headers.get("x-request-id")
-    error = refusal(status, decoded(content), place, later, retry_after_s, given_id)
+    error = refusal(status, decode_object(content), place, later, retry_after_s, given_id)
     if response.is_redirect:
         target = shorten(response.headers.get("location", "").partition("?")[0])
         to = f"to {target}; connect to that URL if you trust it" if target else "without a target"
@@ -290,7 +294,7 @@ def refusal(
     meta = members_of(answer.get("meta"))
     existing = meta.get("existing")
     named_id = answer.get("request_id")
-    error = make(
+    error = error_for(
         code,
         503 if status in _UNANSWERED else status,
         detail[:_LONGEST_DETAIL] + also,
@@ -311,7 +315,7 @@ def _field_errors(answer: object) -> list[tuple[str, str]]:
     return [(field, why) for field, why in pairs if _is_text(field) and _is_text(why)]
 
 
-def decoded(content: bytes) -> dict[str, Any]:
+def decode_object(content: bytes) -> dict[str, Any]:
     """Returns a JSON object; an empty one if the content is none."""
     try:
         return members_of(msgspec.json.decode(content))

@@ -21,7 +21,7 @@ from comptroller.remote.sending import (
     Request,
     Sender,
     always,
-    decoded,
+    decode_object,
     members_of,
     unanswered,
 )
@@ -127,7 +127,7 @@ class ClientCredentials:
             "accept": "application/json",
         }
         request = Request("POST", self._url, headers, lambda: self._form)
-        answer = await self._sender.once(request, self._sender.body)
+        answer = await self._sender.send_once(request, self._sender.body)
         try:
             issued = msgspec.json.decode(answer, type=_Issued, strict=False)
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -190,7 +190,7 @@ class Session:
                 document = b"{}"
             except Error:
                 return False  # for now
-            self._replayed = frozenset(_replayed(document))
+            self._replayed = frozenset(_replayable_operations(document))
         return (row.method, _PLACEHOLDER.sub("{}", row.path)) in self._replayed
 
     async def customer(self) -> str | None:
@@ -226,21 +226,21 @@ class Session:
     ) -> R:
         token = await self._credentials.token()
         try:
-            return await self._sender.once(_authorized(request, token), take)
+            return await self._sender.send_once(_authorize(request, token), take)
         except Failure as failure:
             if failure.error.status != 401:
                 raise
             fresh = await self._credentials.token(refused=token)
-            if fresh is None or request.is_once:
+            if fresh is None or request.is_single_use:
                 raise
-        return await self._sender.once(_authorized(request, fresh), take)
+        return await self._sender.send_once(_authorize(request, fresh), take)
 
 
 def _claims(token: str) -> dict[str, Any]:
     """Returns the claims of a token that is a JWT; none of another token."""
     _, _, payload = token.rpartition(".")[0].rpartition(".")
     try:
-        return decoded(base64.urlsafe_b64decode(payload + "=="))
+        return decode_object(base64.urlsafe_b64decode(payload + "=="))
     except ValueError:
         return {}
 
@@ -249,21 +249,21 @@ async def _unread(response: httpx2.Response) -> httpx2.Response:
     return response
 
 
-def _authorized(request: Request, token: str | None) -> Request:
+def _authorize(request: Request, token: str | None) -> Request:
     if token is None:
         return request
     return request._replace(headers={**request.headers, "authorization": f"Bearer {token}"})
 
 
-def _replayed(document: bytes) -> list[tuple[str, str]]:
+def _replayable_operations(document: bytes) -> list[tuple[str, str]]:
     """Returns the methods and paths of an OpenAPI document that accept an Idempotency-Key."""
-    described = decoded(document)
+    described = decode_object(document)
     return [
         (method.upper(), _PLACEHOLDER.sub("{}", path))
         for path, item in members_of(described.get("paths")).items()
         for method, operation in members_of(item).items()
         if any(
-            _is_idempotency_key(_resolved(described, parameter))
+            _is_idempotency_key(_resolve(described, parameter))
             for place in (item, operation)
             for parameter in members_of(place).get("parameters") or ()
         )
@@ -275,7 +275,7 @@ def _is_idempotency_key(parameter: Mapping[str, Any]) -> bool:
     return name == "idempotency-key" and parameter.get("in") == "header"
 
 
-def _resolved(document: Any, part: object) -> Mapping[str, Any]:
+def _resolve(document: Any, part: object) -> Mapping[str, Any]:
     """Returns a parameter, after resolving a reference into the document."""
     reference = members_of(part).get("$ref")
     if not isinstance(reference, str):

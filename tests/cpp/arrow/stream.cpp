@@ -303,7 +303,7 @@ TEST_CASE("a stream that is idle for too long ends with an error and releases it
   CHECK(consumer.message() ==
         "unavailable: the stream was idle for too long and has ended; open another stream");
   CHECK(consumer.next() == -EIO);
-  for (const char* suffix : {"", "-wal", "-shm", "-lock", "-commit-lock"}) {
+  for (const char* suffix : {"", "-wal", "-shm", "-lock", "-opening-lock"}) {
     std::filesystem::remove(path.string() + suffix);
   }
 }

@@ -18,7 +18,7 @@ struct Reader {
     connection.read_now();
   }
   std::uint32_t frames() const {
-    return sqlite_format::WalIndexHeader::read(connection.handle()).value().max_frame;
+    return sqlite_format::LastCommit::read(connection.handle()).value().frames();
   }
   std::uint32_t in_file() const {
     return sqlite_format::count_backfilled(connection.handle()).value();

@@ -139,23 +139,23 @@ TEST_CASE("a forked child can lock a file that its parent does not hold") {
 }
 
 #ifndef NDEBUG
-TEST_CASE("waiting for a lock while holding a commit lock fails an assertion") {
+TEST_CASE("waiting for a lock while holding an opening lock fails an assertion") {
   const Folder folder;
   sqlite::LockFile write_lock(folder / "write", Purpose::write, false);
-  sqlite::LockFile commit_lock(folder / "commit", Purpose::commit, false);
+  sqlite::LockFile opening_lock(folder / "opening", Purpose::opening, false);
   {
     const sqlite::LockGuard first(write_lock, Clock::now());
-    const sqlite::LockGuard second(commit_lock, Clock::now());
+    const sqlite::LockGuard second(opening_lock, Clock::now());
   }
   {
-    const sqlite::LockGuard first(commit_lock, Clock::now());
+    const sqlite::LockGuard first(opening_lock, Clock::now());
     CHECK(sqlite::LockGuard(write_lock, std::try_to_lock).is_held());
   }
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(STDERR_FILENO);
     ::signal(SIGABRT, SIG_DFL);
-    const sqlite::LockGuard first(commit_lock, Clock::now());
+    const sqlite::LockGuard first(opening_lock, Clock::now());
     const sqlite::LockGuard second(write_lock, Clock::now());
     ::_exit(0);
   }
@@ -232,13 +232,6 @@ TEST_CASE("one time limit covers all waits of a write") {
     CHECK(is_refused());
   }
   {
-    sqlite::LockFile lock(folder / "a.db", Purpose::commit, false);
-    std::jthread([&] {
-      const sqlite::LockGuard guard(lock, Clock::now());
-      std::jthread([&] { CHECK(is_refused()); }).join();
-    }).join();
-  }
-  {
     sqlite::SqliteConnection other_program(folder / "a.db", SQLITE_OPEN_READWRITE);
     other_program.execute("BEGIN IMMEDIATE");
     CHECK(is_refused());
@@ -265,6 +258,20 @@ TEST_CASE("a bulk write does not delay opening, reading and closing") {
     return true;
   });
   CHECK(count(*database) == 2);
+}
+
+TEST_CASE("a process that opens the file does not delay writing and reading") {
+  const Folder folder;
+  const auto database = sqlite::open(folder / "a.db", {.max_wait = std::chrono::seconds(0)});
+  sqlite::LockFile opening(folder / "a.db", Purpose::opening, false);
+  std::jthread([&] {
+    const sqlite::LockGuard guard(opening, Clock::now());
+    std::jthread([&] {
+      insert(*database, 1);
+      CHECK(database->readers_of_one_snapshot(2).size() == 2);
+    }).join();
+  }).join();
+  CHECK(count(*database) == 1);
 }
 
 TEST_CASE("processes that write one file at once see all writes") {
@@ -312,8 +319,8 @@ TEST_CASE("a backup is a store of one snapshot, and never replaces a file") {
   const auto copy = sqlite::open(folder / "copy.db", {.read_only = true});
   CHECK(count(*copy) >= 50);
   CHECK(copy->health().findings.empty());
-  CHECK(folder.names() == std::set<std::string>{"a.db", "a.db-commit-lock", "a.db-lock", "a.db-shm",
-                                                "a.db-wal", "copy.db", "copy.db-shm",
+  CHECK(folder.names() == std::set<std::string>{"a.db", "a.db-opening-lock", "a.db-lock",
+                                                "a.db-shm", "a.db-wal", "copy.db", "copy.db-shm",
                                                 "copy.db-wal"});
   for (const std::string& path : {folder / "copy.db", folder / "a.db", folder / "none/b.db"}) {
     CHECK_THROWS_AS(database->backup(path), Error);

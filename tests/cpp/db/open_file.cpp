@@ -49,7 +49,7 @@ TEST_CASE("the files of an open database are found by any name, others are not")
   std::filesystem::create_hard_link(path, folder / "other");
   std::filesystem::create_hard_link(path + "-shm", folder / "shm");
   for (const std::string& name :
-       {path, path + "-wal", path + "-shm", path + "-lock", path + "-commit-lock",
+       {path, path + "-wal", path + "-shm", path + "-lock", path + "-opening-lock",
         path + "-filling", folder / "./a.db", folder / "link", folder / "other", folder / "shm"}) {
     CAPTURE(name);
     CHECK(sqlite::find_open_file(name) == path);

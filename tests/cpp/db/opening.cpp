@@ -274,7 +274,7 @@ TEST_CASE("a copy without its log is refused, and is not made an empty store") {
     CHECK(read_file(folder / "copy.db") == before);
   };
   check_refused();
-  for (const char* lock : {"copy.db-lock", "copy.db-commit-lock"}) {
+  for (const char* lock : {"copy.db-lock", "copy.db-opening-lock"}) {
     std::filesystem::remove(folder / lock);
   }
   write_file(folder / "copy.db-wal", "");  // as a program that read the copy leaves it

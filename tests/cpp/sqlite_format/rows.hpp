@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sqlite_format/files.hpp"
@@ -70,16 +72,17 @@ inline void change_things(const Connection& connection, Random& random, int chan
 // A connection with a read transaction.
 class Reader {
  public:
-  explicit Reader(const std::string& path) : connection_(path), snapshot_(connection_.handle()) {
+  explicit Reader(const std::string& path)
+      : connection_(path), snapshot_(Snapshot::make(connection_.handle())) {
     connection_.execute("SELECT count(*) FROM sqlite_schema");  // opens the WAL
-    const auto before = WalIndexHeader::read(connection_.handle());
+    const auto before = LastCommit::read(connection_.handle());
     connection_.execute("BEGIN; SELECT count(*) FROM sqlite_schema");
-    is_supported_ = before && snapshot_.follow(*before);
+    is_supported_ = before && snapshot_->follow(*before);
   }
 
   bool is_supported() const { return is_supported_; }
   const Connection& connection() const { return connection_; }
-  Snapshot& snapshot() { return snapshot_; }
+  Snapshot& snapshot() { return *snapshot_; }
 
   Rows by_sql() const {
     Rows rows;
@@ -91,41 +94,39 @@ class Reader {
     return rows;
   }
   Rows by_scan(std::int64_t first = min_key, std::int64_t last = max_key) {
-    const Table& things = table();
-    const std::vector<std::size_t> columns = all_columns(things);
-    Scan scan(snapshot_, things, columns, first, last, [] {});
+    const std::vector<std::string> names = column_names();
+    const std::vector<std::string_view> columns(names.begin(), names.end());
+    const auto scan = snapshot_->scan("things", columns, first, last, [] {});
+    require(scan != nullptr, "no table");
     Rows rows;
-    while (const std::size_t count = scan.next(1 + rows.size() % 20)) {
+    while (const std::size_t count = scan->next(1 + rows.size() % 20)) {
       for (std::size_t row = 0; row < count; ++row) {
-        rows.push_back(row_of(scan.row(row), columns.size()));
+        rows.push_back(row_of(scan->row(row), columns.size()));
       }
     }
     return rows;
   }
   // Finds each row of SQL by its key.
   Rows by_lookup() {
-    const Table& things = table();
-    const std::vector<std::size_t> columns = all_columns(things);
-    Lookup lookup(snapshot_, things, columns);
+    const std::vector<std::string> names = column_names();
+    const std::vector<std::string_view> columns(names.begin(), names.end());
+    const auto lookup = snapshot_->lookup("things", columns);
+    require(lookup != nullptr, "no table");
     Rows rows;
     Sql keys(connection_.handle(), "SELECT key FROM things ORDER BY key");
     while (keys.step()) {
-      const Value* const row = lookup.find(keys.number(0));
+      const Value* const row = lookup->find(keys.number(0));
       rows.push_back(row == nullptr ? "no row" : row_of(row, columns.size()));
     }
     return rows;
   }
 
  private:
-  const Table& table() {
-    const Table* const found = snapshot_.table("things");
-    require(found != nullptr, "no table");
-    return *found;
-  }
-  static std::vector<std::size_t> all_columns(const Table& table) {
-    std::vector<std::size_t> columns;
-    for (std::size_t i = 0; i < table.columns.size(); ++i) columns.push_back(i);
-    return columns;
+  std::vector<std::string> column_names() const {
+    std::vector<std::string> names;
+    Sql query(connection_.handle(), "SELECT name FROM pragma_table_info('things')");
+    while (query.step()) names.push_back(query.text(0));
+    return names;
   }
   static std::string row_of(const Value* values, std::size_t count) {
     std::string text;
@@ -134,7 +135,7 @@ class Reader {
   }
 
   Connection connection_;
-  Snapshot snapshot_;
+  std::unique_ptr<Snapshot> snapshot_;
   bool is_supported_ = false;
 };
 

@@ -169,12 +169,12 @@ def test_a_section_names_its_arguments() -> None:
     frame = polars.DataFrame({"day": [at(), at(days=40), None], "claims": [1, 2, 3]})
     given = {"since": "2026-01-01", "until": None, "group": "g-1", "band": 0}
     report = Report(REPORTS["claims_summary"], ("day",), frame, given)
-    assert report.over == (
+    assert report.summary == (
         "by day, group g-1, from 2026-01-01 00:00 UTC, band 0, 2026-01-01 to 2026-02-10, 3 rows"
     )
     zoned = {**given, "since": None, "until": date(2026, 7, 1), "tz": "Europe/Zurich"}
     report = Report(REPORTS["claims_summary"], ("day",), frame, zoned)
-    assert "before 2026-07-01 00:00 Europe/Zurich" in report.over
+    assert "before 2026-07-01 00:00 Europe/Zurich" in report.summary
 
 
 def test_a_service_is_shown_in_a_notebook_even_when_closed(open_as: Any) -> None:

@@ -40,7 +40,7 @@ def test_a_report_can_be_pickled_and_copied(sampled: comptroller.Service, name: 
     for twin in (pickle.loads(pickle.dumps(report)), copy.deepcopy(report)):
         assert isinstance(twin, Report)
         assert twin.to_dicts() == report.to_dicts()
-        assert (twin.sql, twin.over, twin.keys) == (report.sql, report.over, report.keys)
+        assert (twin.sql, twin.summary, twin.keys) == (report.sql, report.summary, report.keys)
 
 
 def test_a_zero_is_exactly_zero(operator: comptroller.Service) -> None:

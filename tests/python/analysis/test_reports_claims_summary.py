@@ -219,7 +219,7 @@ def test_an_oversized_sum_is_null(operator: comptroller.Service, amounts: tuple[
         (None, "LDO", 1, Decimal(3), 1.0),
     ]
     report = operator.reports.claims_summary("chain")
-    assert report.over.endswith(
+    assert report.summary.endswith(
         "3 rows, amounts of more than 20 digits before the point left empty"
     )
     load(
@@ -227,7 +227,7 @@ def test_an_oversized_sum_is_null(operator: comptroller.Service, amounts: tuple[
         "claims",
         confirmed(id="0", amount="0", asset_type="ETH", updated_at="2027-01-01T00:00:00Z"),
     )
-    assert "left empty" not in operator.reports.claims_summary("chain").over
+    assert "left empty" not in operator.reports.claims_summary("chain").summary
 
 
 def test_shares_are_of_oversized_sums(operator: comptroller.Service) -> None:

@@ -170,7 +170,7 @@ def test_filters_are_repeated_in_findings_and_named_with_the_rows(
     assert "comptroller report failing-schedules --chain INK --chain BASE --asset ETH" in commands
     assert (
         "chain INK or BASE, asset ETH"
-        in operator.reports.failures(chain=["INK", "BASE"], asset="ETH").over
+        in operator.reports.failures(chain=["INK", "BASE"], asset="ETH").summary
     )
     with pytest.raises(comptroller.InvalidRequest, match="colour: unknown argument"):
         operator.reports.overview(colour="red")

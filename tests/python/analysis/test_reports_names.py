@@ -83,9 +83,9 @@ def test_a_unique_name_is_accepted_and_echoed(named: comptroller.Service) -> Non
     by_id = ran(named, "failures", group=ONE.upper())
     report = named.reports.failures(group="Treasury")
     assert report.to_dicts() == by_id
-    assert "group Treasury" in report.over
+    assert "group Treasury" in report.summary
     statement = named.reports.group_statement("Treasury", "2026-01")
-    assert "group Treasury" in statement.over
+    assert "group Treasury" in statement.summary
     assert ran(named, "failures", group=["Treasury", TWO]) != by_id
 
 

@@ -19,7 +19,7 @@ pytest.importorskip("polars")
 from comptroller.analysis import assemble
 from comptroller.analysis.registry import CLAIM_KEYS, REPORTS, SQL, TABLES, UNITS, comment_in
 from comptroller.analysis.reports import Reports
-from comptroller.analysis.tables import Store
+from comptroller.analysis.tables import ServiceTables
 from report_stores import NAMES
 from sqlglot import exp
 
@@ -47,8 +47,8 @@ def test_a_file_uses_only_the_portable_subset(file: str) -> None:
         "total",
         "approximate_total",
         "ranks",
-        "folded_address",
-        "folded_hash",
+        "fold_address",
+        "fold_hash",
         "local",
         "utc",
     }
@@ -89,7 +89,7 @@ def test_comments_of_statements_declare_nothing() -> None:
 
 
 def test_every_file_is_used() -> None:
-    named = set(REPORTS) | {each.also for each in REPORTS.values() if each.also}
+    named = set(REPORTS) | {each.drawing_sql for each in REPORTS.values() if each.drawing_sql}
     named.add("named_groups")
     assert {file for file in FILES if "/" not in file} == named
     relations = {file.removeprefix("tables/") for file in FILES if "/" in file}
@@ -131,7 +131,7 @@ def test_the_documentation_has_the_table_of_reports(monkeypatch: pytest.MonkeyPa
         assert f"`{key}`" in page
 
 
-class Recorded(Store):
+class Recorded(ServiceTables):
     """The tables of a service of unknown version, which records the columns that were read."""
 
     def __init__(self, svc: comptroller.Service) -> None:

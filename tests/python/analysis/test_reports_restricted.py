@@ -32,7 +32,7 @@ def test_the_controls_in_force_on_a_day_are_listed(operator: comptroller.Service
     assert [row["control"] for row in ran(operator, "restricted")] == ["still", "later"]
     rows = ran(operator, "restricted", "2026-01-10", tz="Asia/Tokyo")
     assert [row["control"] for row in rows] == ["before", "until"]
-    assert "on 2026-01-10" in operator.reports.restricted("2026-01-10").over
+    assert "on 2026-01-10" in operator.reports.restricted("2026-01-10").summary
     assert ran(operator, "restricted", customer="nobody") == []
 
 

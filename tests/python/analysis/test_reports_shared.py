@@ -18,12 +18,12 @@ pytest.importorskip("polars")
 
 from comptroller.analysis.registry import TABLES
 from comptroller.analysis.reports import Reports
-from comptroller.analysis.tables import Store
+from comptroller.analysis.tables import ServiceTables
 
 GROUP = "01900000-0000-7000-8000-0000000000aa"
 
 
-class Counted(Store):
+class Counted(ServiceTables):
     """The tables of a service, which records the names of the tables that were read."""
 
     def __init__(self, svc: comptroller.Service) -> None:

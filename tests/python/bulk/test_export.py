@@ -245,7 +245,7 @@ def test_a_full_disk_leaves_the_existing_file(
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("own", ["", "-wal", "-shm", "-lock", "-commit-lock", "-filling"])
+@pytest.mark.parametrize("own", ["", "-wal", "-shm", "-lock", "-opening-lock", "-filling"])
 def test_the_store_itself_is_never_written_over(
     full: Service, store_path: Path, form: str, own: str
 ) -> None:

@@ -140,7 +140,7 @@ def test_an_unwritable_destination_is_unusable(tmp_path: Path, kind: str, place:
     assert sorted(tmp_path.rglob("*")) == before
 
 
-@pytest.mark.parametrize("beside", ["", "-wal", "-shm", "-lock", "-commit-lock", "-filling"])
+@pytest.mark.parametrize("beside", ["", "-wal", "-shm", "-lock", "-opening-lock", "-filling"])
 def test_a_sample_never_replaces_a_store(operator: Service, store_path: Path, beside: str) -> None:
     with pytest.raises(InvalidRequest, match=r"(belongs to the|is a file of the open) store"):
         comptroller.sample("claims", rows=3, out=f"{store_path}{beside}")

@@ -26,7 +26,7 @@ NDJSON = b'{"id":"1"}\n{"id":"2"}\n'
 
 def content(source: Any, chunk: int = 7) -> tuple[bytes, int | None]:
     """Returns the bytes of a source, and its size."""
-    with sources.opened(source, "claims", None) as given:
+    with sources.open_source(source, "claims", None) as given:
         if isinstance(given.source, str):
             return Path(given.source).read_bytes(), given.total_bytes
         read = bytearray()
@@ -39,7 +39,7 @@ def content(source: Any, chunk: int = 7) -> tuple[bytes, int | None]:
 def test_a_plain_file_is_read_by_the_core(tmp_path: Path) -> None:
     path = tmp_path / "rows.ndjson"
     path.write_bytes(NDJSON)
-    with sources.opened(path, "claims", None) as given:
+    with sources.open_source(path, "claims", None) as given:
         assert given.source == str(path)
         assert given.total_bytes == len(NDJSON)
 
@@ -134,7 +134,7 @@ def test_rows_are_encoded_on_demand() -> None:
             taken.append(number)
             yield {"id": str(number)}
 
-    with sources.opened(rows(), "claims", None) as given:
+    with sources.open_source(rows(), "claims", None) as given:
         assert not isinstance(given.source, str)
         given.source.readinto(memoryview(bytearray(100)))
         assert len(taken) < 20
@@ -206,7 +206,7 @@ def test_progress_of_gzip_counts_compressed_bytes(tmp_path: Path) -> None:
     path = tmp_path / "rows.gz"
     path.write_bytes(gzip.compress(NDJSON * 1000))
     reports: list[tuple[int, int | None, int]] = []
-    with sources.opened(path, "claims", lambda *figures: reports.append(figures)) as given:
+    with sources.open_source(path, "claims", lambda *figures: reports.append(figures)) as given:
         assert not isinstance(given.source, str)
         assert given.progress is not None
         given.progress(0, None, 0)

@@ -429,5 +429,5 @@ def test_a_wrong_time_has_no_suggestion(ask: Asked) -> None:
 
 
 def test_a_key_in_use_has_a_time_to_retry() -> None:
-    error = errors.make("idempotency-in-flight", 409, "")
+    error = errors.error_for("idempotency-in-flight", 409, "")
     assert problems.headers(error) == [(b"retry-after", b"1")]

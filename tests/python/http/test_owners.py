@@ -47,7 +47,7 @@ def store() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         path = Path(name) / "store.db"
         comptroller.open(path).close()
-        for suffix in ("-lock", "-commit-lock"):
+        for suffix in ("-lock", "-opening-lock"):
             Path(f"{path}{suffix}").unlink()
         path.chmod(MODE)
         for each in (path, path.parent):
@@ -68,7 +68,7 @@ def test_the_user_of_a_store_opens_it_after_root(store: Path) -> None:
         svc.identities.put(id="root")
         made = sorted(store.parent.glob("store.db-*"))
         assert [each.name.removeprefix("store.db") for each in made] == [
-            *("-commit-lock", "-lock", "-shm", "-wal")
+            *("-lock", "-opening-lock", "-shm", "-wal")
         ]
         for each in made:
             status = each.stat()
@@ -78,7 +78,7 @@ def test_the_user_of_a_store_opens_it_after_root(store: Path) -> None:
 
 
 def test_the_user_of_a_store_opens_the_locks_of_earlier_commands_of_root(store: Path) -> None:
-    for suffix in ("-lock", "-commit-lock"):
+    for suffix in ("-lock", "-opening-lock"):
         Path(f"{store}{suffix}").touch()
         Path(f"{store}{suffix}").chmod(0o644)
     assert as_nobody(store) == ["1"]

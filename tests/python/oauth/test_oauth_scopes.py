@@ -6,11 +6,11 @@ from typing import Any
 
 import comptroller
 import pytest
-from comptroller.description import described, operations
+from comptroller.description import core_description, operations
 from comptroller.routes import ROWS, Row
 from token_server import Served, run_all
 
-SCOPES: list[str] = list(described()["scopes"])
+SCOPES: list[str] = list(core_description()["scopes"])
 
 # A parameter that no operation accepts: a request with the scope is invalid and writes nothing.
 NONSENSE = "?nonsense=x"

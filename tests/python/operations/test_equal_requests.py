@@ -14,7 +14,7 @@ from typing import Any
 import comptroller
 import pytest
 from comptroller._core import Principal, Store
-from comptroller.description import described, operations
+from comptroller.description import core_description, operations
 from hypothesis import HealthCheck, given, settings, strategies as st
 from lines import address, claim, control, group, identity, load, orchestration
 
@@ -105,7 +105,7 @@ def written_differently(type: str, value: Any) -> list[Any]:
 def variations(name: str, caller: str) -> st.SearchStrategy[dict[str, Any]]:
     """Generates bodies that mean the same as the request of an operation."""
     operation = operations()[name]
-    core = described()
+    core = core_description()
     is_record = operation.request in core["records"]
     record = core["records" if is_record else "requests"][operation.request]
     _, body = REQUESTS[name]

@@ -36,7 +36,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("code", "status", "kind"), ROWS)
 def test_the_code_and_the_status_decide_the_class(code: str, status: int, kind: type) -> None:
-    error = errors.make(code, status, "why", [("a.b", "must be")], "id1")
+    error = errors.error_for(code, status, "why", [("a.b", "must be")], "id1")
     assert type(error) is kind
     assert isinstance(error, comptroller.Error)
     assert (error.code, error.status, error.detail) == (code, status, "why")
@@ -46,7 +46,7 @@ def test_the_code_and_the_status_decide_the_class(code: str, status: int, kind: 
 
 @pytest.mark.parametrize(("code", "status", "kind"), ROWS)
 def test_an_error_pickles(code: str, status: int, kind: type) -> None:
-    error = errors.make(code, status, "why", [("a.b", "must be")], "id1", 2.5, "request-1")
+    error = errors.error_for(code, status, "why", [("a.b", "must be")], "id1", 2.5, "request-1")
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is kind
     assert vars(again) == vars(error)
@@ -74,7 +74,7 @@ def test_a_missing_extra_is_an_import_error_and_pickles() -> None:
     ],
 )
 def test_system_errors_are_temporary_or_permanent(reason: int, kind: type) -> None:
-    assert type(errors.of_system(OSError(reason, "why"), "why")) is kind
+    assert type(errors.from_os_error(OSError(reason, "why"), "why")) is kind
 
 
 def test_a_program_gets_the_class_of_a_permanent_error(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_program_gets_the_class_of_a_permanent_error(tmp_path: Path) -> None:
 def test_the_text_of_an_error_has_no_repetition(
     detail: str, fields: list[tuple[str, str]], shown: str
 ) -> None:
-    assert str(errors.make("code", 400, detail, fields, None)) == shown
+    assert str(errors.error_for("code", 400, detail, fields, None)) == shown
 
 
 def _tree(kind: type) -> list[type]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import comptroller
 import pytest
-from comptroller.description import described
+from comptroller.description import core_description
 from comptroller.records import Claim, Identity
 from examples import KINDS, LINES, loaded
 
@@ -112,7 +112,7 @@ def test_the_schema_names_every_member(app: Any) -> None:
     answers = document["paths"]["/claims/{id}"]["get"]["responses"]["200"]["content"]
     assert answers["application/json"]["schema"] == {"$ref": "#/components/schemas/Claim"}
     schema = document["components"]["schemas"]["Claim"]
-    members = described()["records"]["Claim"]["members"]
+    members = core_description()["records"]["Claim"]["members"]
     assert schema["properties"].keys() == members.keys()
     assert schema["required"] == [name for name, each in members.items() if each["required"]]
     assert schema["properties"]["amount"]["type"] == "string"

@@ -118,7 +118,7 @@ def test_the_errors_of_an_operation_are_in_its_docstring_and_in_the_published_de
 def test_a_problem_is_explained_in_sentences_and_has_an_exception(problem):
     for text in (problem["explanation"], problem["remedy"]):
         assert re.fullmatch(r"[A-Z].*\.", text)
-    error = errors.make(problem["code"], problem["status"], "detail")
+    error = errors.error_for(problem["code"], problem["status"], "detail")
     assert error.code == problem["code"]
     # Only these two say nothing that a program could react to.
     assert (type(error) is errors.Error) == (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -14,6 +15,14 @@ from places import ROOT
 
 CPP = ROOT / "cpp"
 PYTHON = ROOT / "python" / "comptroller"
+
+# The files and folders at the top of the repository.
+TOP = {
+    *(".ci", ".clang-format", ".clang-tidy", ".editorconfig", ".gitignore"),
+    *("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md"),
+    *("CMakeLists.txt", "Makefile", "pyproject.toml"),
+    *("benchmarks", "cpp", "docs", "generate", "notebooks", "python", "tests"),
+}
 
 # The layers of the core, and the layers that each may include.
 ROOMS: dict[str, set[str]] = {
@@ -79,6 +88,18 @@ def wrong_includes(room: str, text: str) -> Iterator[str]:
         target = "/".join(parts[:2]) if "/".join(parts[:2]) in ROOMS else parts[0]
         if target in ROOMS and target != room and target not in ROOMS[room]:
             yield f"{room} includes {header}"
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout")
+def test_only_known_entries_are_at_the_top() -> None:
+    listed = subprocess.run(
+        ["git", "-c", "safe.directory=*", "ls-files"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {path.split("/")[0] for path in listed.stdout.splitlines()} == TOP
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -6,13 +6,13 @@ import re
 
 import pytest
 from comptroller import routes
-from comptroller.description import described
+from comptroller.description import core_description
 from places import ROOT
 
 SPECIFICATION = ROOT / "docs" / "specification.md"
 TEXT = SPECIFICATION.read_text(encoding="utf-8")
 WORDS = frozenset(re.findall(r"[A-Za-z_]+", TEXT))
-RECORDS = described()["records"]
+RECORDS = core_description()["records"]
 
 
 @pytest.mark.parametrize(
@@ -23,18 +23,18 @@ def test_has_every_field(record: str, field: str) -> None:
     assert field in WORDS
 
 
-@pytest.mark.parametrize("request_name", sorted(described()["requests"]))
+@pytest.mark.parametrize("request_name", sorted(core_description()["requests"]))
 def test_has_every_parameter(request_name: str) -> None:
-    parameters = described()["requests"][request_name]["members"]
+    parameters = core_description()["requests"][request_name]["members"]
     assert {word for name in parameters for word in name.split(".")} <= WORDS
 
 
-@pytest.mark.parametrize("name", sorted(described()["enums"]))
+@pytest.mark.parametrize("name", sorted(core_description()["enums"]))
 def test_has_every_value_of_a_closed_set(name: str) -> None:
-    assert set(described()["enums"][name]) <= WORDS
+    assert set(core_description()["enums"][name]) <= WORDS
 
 
-@pytest.mark.parametrize("scope", sorted(described()["scopes"]))
+@pytest.mark.parametrize("scope", sorted(core_description()["scopes"]))
 def test_has_every_scope(scope: str) -> None:
     assert f"`{scope}`" in TEXT
 

@@ -171,7 +171,7 @@ def test_a_backup_needs_a_name(operator: Service) -> None:
         operator.backup("")
 
 
-@pytest.mark.parametrize("own", ["", "-wal", "-shm", "-lock", "-commit-lock", "-filling"])
+@pytest.mark.parametrize("own", ["", "-wal", "-shm", "-lock", "-opening-lock", "-filling"])
 def test_a_backup_cannot_replace_a_file_of_the_store(
     operator: Service, store_path: Path, own: str
 ) -> None:

@@ -202,7 +202,7 @@ def test_a_backup_may_have_the_name_of_a_uri(
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-@pytest.mark.parametrize("file", ["-wal", "-shm", "-lock", "-commit-lock", "hard link", "moved"])
+@pytest.mark.parametrize("file", ["-wal", "-shm", "-lock", "-opening-lock", "hard link", "moved"])
 def test_a_file_beside_an_open_store_is_not_opened_as_a_store(
     operator: Service, store_path: Path, file: str, read_only: bool
 ) -> None:
@@ -218,7 +218,10 @@ def test_a_file_beside_an_open_store_is_not_opened_as_a_store(
         path.rename(store_path)
     require_locks(str(store_path))
     assert {each.name for each in store_path.parent.iterdir()} == {
-        *(f"{store_path.name}{suffix}" for suffix in ("", "-wal", "-shm", "-lock", "-commit-lock")),
+        *(
+            f"{store_path.name}{suffix}"
+            for suffix in ("", "-wal", "-shm", "-lock", "-opening-lock")
+        ),
         *([path.name] if file == "hard link" else []),
     }
 

@@ -51,7 +51,7 @@ def test_every_filter_has_a_cost_or_bounds_the_time() -> None:
     free |= {"include_balance", "balance_timestamp"}
     for name, operation in OPERATIONS.items():
         if name.endswith(".list"):
-            fields = description.described()["requests"][operation.request]["members"]
+            fields = description.core_description()["requests"][operation.request]["members"]
             without = {
                 name
                 for name, field in fields.items()

@@ -113,7 +113,7 @@ def register(path: Path, client_id: str, customer: str | None, scopes: list[str]
             secret=HASH,
             created_at=datetime.now(UTC),
         )
-        client.allowed()
+        client.granted_scopes()
         registry.write(msgspec.json.encode([*known.values(), client]))
     return client_id
 

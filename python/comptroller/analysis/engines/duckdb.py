@@ -17,7 +17,7 @@ import polars
 from comptroller.analysis import plain
 from comptroller.analysis.assemble import Statement
 from comptroller.bulk.streams import Rows, Stream, interruptible
-from comptroller.description import described, members
+from comptroller.description import core_description, members
 from comptroller.errors import invalid
 
 #: Columns of few texts, which become enumerations, because reports group and sort by them.
@@ -141,7 +141,7 @@ def _plain(relation: duckdb.DuckDBPyRelation, texts: Mapping[str, Sequence[str]]
     casts = []
     for name, type in zip(relation.columns, relation.types, strict=True):
         if name in texts and type.id in ("tinyint", "integer"):
-            casts.append(f'{_decoded(name, texts[name])} AS "{name}"')
+            casts.append(f'{_decode(name, texts[name])} AS "{name}"')
         elif type.id == "blob":  # a text of which the file does not say that it is one
             casts.append(f'"{name}"::VARCHAR AS "{name}"')
         elif type.id == "timestamp with time zone":
@@ -149,7 +149,7 @@ def _plain(relation: duckdb.DuckDBPyRelation, texts: Mapping[str, Sequence[str]]
     return f"* REPLACE ({', '.join(casts)})" if casts else "*"
 
 
-def _decoded(column: str, texts: Sequence[str]) -> str:
+def _decode(column: str, texts: Sequence[str]) -> str:
     """Returns a column of codes as an enumeration in the order of its texts, or as NULL.
 
     A code that has no text becomes NULL, too.
@@ -163,6 +163,6 @@ def _decoded(column: str, texts: Sequence[str]) -> str:
 
 def _closed_sets(table: str) -> Mapping[str, Sequence[str]]:
     """Returns the values, by code, of the columns of a table that are closed sets."""
-    values = described()["enums"]
+    values = core_description()["enums"]
     types = {name: member["type"] for name, member in members(table).items()}
     return {name: list(values[type]) for name, type in types.items() if type in values}

@@ -62,7 +62,7 @@ class Spark:
         """Runs a statement; returns its rows."""
         bound = {name: _aware(values[name]) for name in statement.parameters}
         try:
-            rows = self._session.sql(_translated(statement.tree.copy()), args=bound)
+            rows = self._session.sql(_translate(statement.tree.copy()), args=bound)
             return polars.DataFrame(rows.toArrow())
         except ArithmeticException as error:
             raise OverflowError(str(error)) from error
@@ -73,14 +73,14 @@ class Spark:
 
     def sql(self, statement: Statement, values: Mapping[str, Any]) -> str:
         """Returns the SQL of a statement with its values, for display."""
-        return _translated(statement.with_values(values))
+        return _translate(statement.with_values(values))
 
     def close(self) -> None:
         """Deletes the copied files; the session keeps its views."""
         self._folder.cleanup()
 
 
-def _translated(query: exp.Expr) -> str:
+def _translate(query: exp.Expr) -> str:
     """Translates a statement for Spark, where the tables are views such as ``store_claims``."""
     for zoned in list(query.find_all(exp.AtTimeZone)):
         is_local = isinstance(zoned.this, exp.Cast) and zoned.this.is_type("TIMESTAMPTZ")

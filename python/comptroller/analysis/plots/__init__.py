@@ -20,7 +20,7 @@ from altair.utils.schemapi import debug_mode
 from comptroller.analysis.plots import drawings
 from comptroller.analysis.plots.frames import with_instants
 from comptroller.analysis.plots.marks import message
-from comptroller.analysis.plots.theme import Picture, finished
+from comptroller.analysis.plots.theme import Picture, apply_theme
 from comptroller.analysis.rows import ReportRows
 
 # A tag, and the ids and references in it. Text of the store is never inside a tag.
@@ -67,5 +67,5 @@ def draw(report: ReportRows, theme: str) -> tuple[Picture, Sequence[str]]:
         picture = getattr(drawings, report.name)(floats, report, notes)
     else:
         picture = message(f"Nothing to show: {report.definition.empty}")
-    heading = [] if theme == "page" else [report.title, report.over, *notes]
-    return finished(picture, theme, heading), notes
+    heading = [] if theme == "page" else [report.title, report.summary, *notes]
+    return apply_theme(picture, theme, heading), notes

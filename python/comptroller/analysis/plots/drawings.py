@@ -14,8 +14,8 @@ from comptroller.analysis.plots.durations import (
     confirmation_times as confirmation_times,
     stuck_claims as stuck_claims,
 )
-from comptroller.analysis.plots.frames import by_asset, noted, with_instants, with_series
-from comptroller.analysis.plots.marks import MAX_BARS, ROWS, coloured, drawn, message
+from comptroller.analysis.plots.frames import by_asset, fill_notes, with_instants, with_series
+from comptroller.analysis.plots.marks import MAX_BARS, ROWS, colour_by, draw_marks, message
 from comptroller.analysis.plots.theme import BLUE, GREEN, ORANGE, VERMILLION, Picture
 from comptroller.analysis.registry import PERIODS, period_of
 from comptroller.analysis.rows import ReportRows
@@ -74,7 +74,7 @@ def failures(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Pictu
     summed = named.group_by("series", maintain_order=True).agg(pl.col(*_OUTCOMES).sum())
     counted = summed.unpivot(index="series", variable_name="what", value_name="claims")
     x = alt.X("claims:Q", stack=None, **marks.quantity(summed["failed"], "failed claims"))
-    bars = drawn(counted, alt.MarkDef("bar"), x=x, y=ROWS, color=coloured("what", _OUTCOMES))
+    bars = draw_marks(counted, alt.MarkDef("bar"), x=x, y=ROWS, color=colour_by("what", _OUTCOMES))
     return bars.encode(size=alt.condition("datum.what == 'failed'", alt.value(14), alt.value(6)))
 
 
@@ -127,7 +127,7 @@ _AMOUNTS = ("opening_holdings", "claimed", "closing_holdings")
 def group_statement(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
     """Draws the holdings of each asset from day to day, and the claimed amounts below."""
     panels: list[Picture] = []
-    unknown = "more than 20 digits" if report.has_gaps else "unknown"
+    unknown = "more than 20 digits" if report.has_unknown_sums else "unknown"
     for asset, exact in by_asset(with_instants(report.to_polars()), notes):
         (month,) = exact.filter(pl.col("day").is_null()).to_dicts()
         opening, claimed, closing = (
@@ -152,7 +152,7 @@ def _holdings(
     opening = alt.Y("opening_holdings:Q", scale=alt.Scale(zero=False), axis=axis)
     line = alt.MarkDef("rule", color=BLUE, strokeWidth=2, strokeCap="round")
     known = days.drop_nulls(["opening_holdings", "closing_holdings"])
-    above = drawn(known, line, x=when, x2="end:T", y=opening, y2="closing_holdings:Q")
+    above = draw_marks(known, line, x=when, x2="end:T", y=opening, y2="closing_holdings:Q")
     claimed = alt.Y("claimed:Q", **marks.quantity(days["claimed"], f"confirmed claims ({asset})"))
     below = marks.period_bars(days, when, claimed, GREEN)
     return [above.properties(height=200), below.properties(height=100)]
@@ -170,11 +170,13 @@ def reconciliation(frame: pl.DataFrame, report: ReportRows, notes: list[str]) ->
     """Draws the deviation of each group's rate, in a strip for each asset and ledger."""
     compared = frame.drop_nulls("deviation").sort(pl.col("deviation").abs(), descending=True)
     for row in compared.filter(~pl.col("within_tolerance")).head(_MAX_NAMED).to_dicts():
-        notes.append(f"Furthest: {_named(row)}, {_far(row['deviation'])}.")
+        notes.append(f"Furthest: {_name_month(row)}, {_far(row['deviation'])}.")
     tolerance = float(report.given.get("tolerance", 0))
     near = compared.head(_MAX_GROUPS)
     left = len(compared) - len(near)
-    notes += noted({f"Shows the furthest {_MAX_GROUPS:,} groups; {{}} others are not drawn.": left})
+    notes += fill_notes(
+        {f"Shows the furthest {_MAX_GROUPS:,} groups; {{}} others are not drawn.": left}
+    )
     beyond = _without_deviation(frame, notes)
     if tolerance:
         notes.append("Grey: within the tolerance.")
@@ -189,13 +191,13 @@ def reconciliation(frame: pl.DataFrame, report: ReportRows, notes: list[str]) ->
     within = pl.when("within_tolerance").then(inside).otherwise(outside)
     named = with_series(rows, ["asset", "ledger"], most=MAX_BARS).with_columns(within=within)
     x, y = alt.X("deviation:Q", **scaled), alt.Y("series:N", sort="ascending", title=None)
-    colour = coloured("within", _TOLERANCE)
+    colour = colour_by("within", _TOLERANCE)
     ticks = alt.MarkDef("tick", thickness=2, size=22, opacity=0.8)
     crosses = alt.MarkDef("point", shape="cross", filled=True, size=70, opacity=1)
     return alt.layer(
         marks.band(tolerance, x=alt.X("low:Q", **scaled), x2="high:Q"),
-        drawn(named.head(len(near)), ticks, x=x, y=y, color=colour),
-        drawn(named.tail(len(beyond)), crosses, x=x, y=y, color=colour),
+        draw_marks(named.head(len(near)), ticks, x=x, y=y, color=colour),
+        draw_marks(named.tail(len(beyond)), crosses, x=x, y=y, color=colour),
     ).properties(height=alt.Step(32))
 
 
@@ -206,7 +208,7 @@ def _without_deviation(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
     beyond = missing.filter(~pl.col("within_tolerance")).sort("claimed", descending=True)
     for where, condition in (("holdings of 0", ~rated), ("a median rate of 0", rated)):
         if len(some := beyond.filter(condition)):
-            most = ", ".join(map(_named, some.head(_MAX_NAMED).to_dicts()))
+            most = ", ".join(map(_name_month, some.head(_MAX_NAMED).to_dicts()))
             notes += [f"Crosses at the edge: {len(some):,} claimed on {where}.", f"Most: {most}."]
     unmeasured = missing.filter(pl.col("within_tolerance").is_null())
     reasons = {
@@ -214,15 +216,17 @@ def _without_deviation(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
         "no median, since the asset or the ledger is unknown": unmeasured.filter(rated),
         "a rate of 0, as the median is": missing.filter("within_tolerance"),
     }
-    notes += noted({f"Not drawn: {{}} with {why}.": len(some) for why, some in reasons.items()})
+    notes += fill_notes(
+        {f"Not drawn: {{}} with {why}.": len(some) for why, some in reasons.items()}
+    )
     if len(beyond) > _MAX_CROSSES:
         notes.append(f"Shows {_MAX_CROSSES:,} crosses, those with the most claimed.")
     return beyond.head(_MAX_CROSSES)
 
 
-def _named(row: dict[str, Any]) -> str:
+def _name_month(row: dict[str, Any]) -> str:
     name = "" if row["group_name"] is None else f"{row['group_name']}, "
-    return f"{frames.shortened(name + row['group'])} in {row['month']:%Y-%m}"
+    return f"{frames.shorten_label(name + row['group'])} in {row['month']:%Y-%m}"
 
 
 def _far(deviation: float) -> str:
@@ -274,9 +278,11 @@ def anomalies(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Pict
     )
     notes.append("Grey: the band. The usual distance is the median of all distances.")
     left = len(frame) - len(shown)
-    notes += noted({f"Shows the furthest {_MAX_POINTS:,} days; {{}} others are not drawn.": left})
+    notes += fill_notes(
+        {f"Shows the furthest {_MAX_POINTS:,} days; {{}} others are not drawn.": left}
+    )
     crosses = "Crosses: {} days without a score, as their series hardly vary."
-    notes += noted({crosses: len(unscored)})
+    notes += fill_notes({crosses: len(unscored)})
     edge = float(report.given.get("band", 0))
     furthest = max(scored["score"].abs(), default=0) or edge or 1
     side = pl.when(pl.col("value") < pl.col("median")).then(-furthest).otherwise(furthest)
@@ -288,7 +294,7 @@ def anomalies(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Pict
     shapes = alt.Scale(domain=[True, False], range=["circle", "cross"])
     shape = alt.Shape("known:N", legend=None, scale=shapes)
     mark = alt.MarkDef("point", filled=True, size=45, opacity=0.9)
-    points = drawn(days, mark, x=x, y=y, color=marks.colour_of(days), shape=shape)
+    points = draw_marks(days, mark, x=x, y=y, color=marks.colour_of(days), shape=shape)
     return alt.layer(marks.band(edge, y=alt.Y("low:Q", **scaled), y2="high:Q"), points)
 
 
@@ -324,4 +330,4 @@ def history(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Pictur
     """Draws the times of events, in a strip for each kind of event."""
     named = with_series(frame.drop_nulls("at"), ["record", "event"], most=MAX_BARS)
     events, when = marks.with_times(named, pl.col("at"), "1d", "time (UTC)")
-    return drawn(events, alt.MarkDef("tick", size=14, color=BLUE), x=when, y=ROWS)
+    return draw_marks(events, alt.MarkDef("tick", size=14, color=BLUE), x=when, y=ROWS)

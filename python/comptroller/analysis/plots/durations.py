@@ -9,8 +9,8 @@ import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots import frames, marks, theme
-from comptroller.analysis.plots.frames import noted, with_series
-from comptroller.analysis.plots.marks import MAX_BARS, coloured, drawn, message
+from comptroller.analysis.plots.frames import fill_notes, with_series
+from comptroller.analysis.plots.marks import MAX_BARS, colour_by, draw_marks, message
 from comptroller.analysis.plots.theme import BLUE, GREY, ORANGE, VERMILLION, Picture
 from comptroller.analysis.registry import PERIODS, period_of
 from comptroller.analysis.rows import ReportRows
@@ -38,7 +38,7 @@ def confirmation_times(frame: pl.DataFrame, report: ReportRows, notes: list[str]
         ].null_count(),
         "Not drawn: {} rows without a confirmed claim.": len(frame) - len(confirmed),
     }
-    notes += noted(counts)
+    notes += fill_notes(counts)
     if not len(confirmed):
         return message("No claim is confirmed yet.")
     period = period_of(report.by)
@@ -48,7 +48,7 @@ def confirmation_times(frame: pl.DataFrame, report: ReportRows, notes: list[str]
 
 
 def _distributions(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
-    named = frames.most_confirmed(frame, report.by, MAX_BARS, notes)
+    named = frames.keep_most_confirmed(frame, report.by, MAX_BARS, notes)
     places = named.with_columns(place=pl.col("series").to_physical().cast(pl.Int64) + 1)
     percentiles = places.unpivot(list(_WITHIN), index="place", variable_name="percentile")
     rules = percentiles.drop_nulls("value").with_columns(
@@ -62,10 +62,12 @@ def _distributions(frame: pl.DataFrame, report: ReportRows, notes: list[str]) ->
     x = alt.X("value:Q", **marks.durations(times, "submitted to confirmed, log scale"))
     names = frames.names_of(named)
     placed = {"x": x, "y": marks.places(names), "y2": "top:Q"}
-    bars = drawn(steps, alt.MarkDef("rect", color=GREY, opacity=0.6), **placed, x2="to:Q")
+    bars = draw_marks(steps, alt.MarkDef("rect", color=GREY, opacity=0.6), **placed, x2="to:Q")
     width = alt.StrokeWidth("width:Q", scale=None, legend=None)
-    colour = coloured("percentile", _COLOURS)
-    lines = drawn(rules, alt.MarkDef("rule", opacity=1), **placed, color=colour, strokeWidth=width)
+    colour = colour_by("percentile", _COLOURS)
+    lines = draw_marks(
+        rules, alt.MarkDef("rule", opacity=1), **placed, color=colour, strokeWidth=width
+    )
     return alt.layer(bars, lines).properties(height=max(_MIN_HEIGHT, _ROW * len(names)))
 
 
@@ -77,7 +79,9 @@ def _steps(report: ReportRows, places: pl.DataFrame, notes: list[str]) -> pl.Dat
     steps = report.distribution.join(places, **how)
     notes.append("Grey: the number of claims by time, each row scaled by its maximum.")
     first = steps.filter(pl.col("step") == _FIRST_STEP)
-    notes += noted({"Drawn at 1 ms: {} claims that took 1 ms or less.": int(first["claims"].sum())})
+    notes += fill_notes(
+        {"Drawn at 1 ms: {} claims that took 1 ms or less.": int(first["claims"].sum())}
+    )
     share = pl.col("claims") / pl.col("claims").max().over("place")
     return steps.select(
         "place",
@@ -90,9 +94,9 @@ def _steps(report: ReportRows, places: pl.DataFrame, notes: list[str]) -> pl.Dat
 def _percentiles(frame: pl.DataFrame, report: ReportRows, period: str, notes: list[str]) -> Picture:
     latest = frame[period].unique().sort().tail(marks.MAX_PERIODS)
     shown = frame.filter(pl.col(period) >= latest.min())
-    notes += noted({f"Shows the latest {len(latest)} {period}s.": len(frame) - len(shown)})
+    notes += fill_notes({f"Shows the latest {len(latest)} {period}s.": len(frame) - len(shown)})
     keys = [key for key in report.by if key not in PERIODS]
-    named = frames.most_confirmed(shown, keys, len(theme.SERIES), notes)
+    named = frames.keep_most_confirmed(shown, keys, len(theme.SERIES), notes)
     notes += marks.too_short(pl.concat([named["p50"], named["p99"]]))
     spanned, when = marks.timeline(named, period, f"created, by {{}} ({report.zone})", notes)
     panels = [
@@ -114,7 +118,7 @@ def stuck_claims(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> P
     named = with_series(frame, ["chain"], most=MAX_BARS)
     claims = named.sort("age_seconds", descending=True).head(_MAX_STUCK)
     left = len(frame) - len(claims)
-    notes += noted({f"Shows the oldest {_MAX_STUCK:,}; {{}} others are not drawn.": left})
+    notes += fill_notes({f"Shows the oldest {_MAX_STUCK:,}; {{}} others are not drawn.": left})
     limits = claims.unique(["chain", "threshold_seconds"], maintain_order=True)
     ages = pl.concat([claims["age_seconds"], limits["threshold_seconds"]])
     notes += [*marks.too_short(ages), "Red: the threshold of the chain."]
@@ -126,6 +130,6 @@ def stuck_claims(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> P
     thin = alt.MarkDef("tick", thickness=1.5, size=18, opacity=0.85)
     thick = alt.MarkDef("tick", thickness=3, size=24, color=VERMILLION)
     return alt.layer(
-        drawn(claims, thin, x=age, y=rows, color=coloured("status", _WAITING)),
-        drawn(limits, thick, x=limit, y=rows),
+        draw_marks(claims, thin, x=age, y=rows, color=colour_by("status", _WAITING)),
+        draw_marks(limits, thick, x=limit, y=rows),
     ).properties(height=alt.Step(30))

@@ -32,7 +32,7 @@ def with_instants(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col(pl.Date).cast(pl.Datetime("us")).dt.replace_time_zone("UTC"))
 
 
-def noted(counts: Mapping[str, int]) -> list[str]:
+def fill_notes(counts: Mapping[str, int]) -> list[str]:
     """Returns the notes whose count is not 0, with the count in place of `{}`."""
     return [note.format(f"{number:,}") for note, number in counts.items() if number]
 
@@ -40,7 +40,9 @@ def noted(counts: Mapping[str, int]) -> list[str]:
 def by_asset(frame: pl.DataFrame, notes: list[str]) -> list[tuple[str, pl.DataFrame]]:
     """Returns the label and the rows of each asset, most rows first; adds a note on the others."""
     heaviest, left = largest(frame, ["asset"], _MAX_ASSETS)
-    notes += noted({f"Shows the amounts of {_MAX_ASSETS} assets, not of the {{}} others.": left})
+    notes += fill_notes(
+        {f"Shows the amounts of {_MAX_ASSETS} assets, not of the {{}} others.": left}
+    )
     panels = frame.partition_by("asset", as_dict=True)
     names = labels(heaviest.rows())
     return [(name, panels[asset]) for name, asset in zip(names, heaviest.rows(), strict=True)]
@@ -84,19 +86,21 @@ def with_series(
         [text for name, text in row.items() if name not in own_names or text is not None]
         for row in heaviest.to_dicts()
     ]
-    names = labels(texts, *noted({"{} others": left}))
+    names = labels(texts, *fill_notes({"{} others": left}))
     series = pl.Series(column, names[: len(heaviest)], dtype=pl.Enum(names))
     named = heaviest.select(keys).with_columns(series)
     joined = frame.join(named, on=keys, how="left", nulls_equal=True, maintain_order="left")
     return joined.with_columns(pl.col(column).fill_null(names[-1]))
 
 
-def most_confirmed(
+def keep_most_confirmed(
     frame: pl.DataFrame, keys: Sequence[str], most: int, notes: list[str]
 ) -> pl.DataFrame:
     """Keeps the series with the most confirmed claims; percentiles of others cannot be merged."""
     heaviest, left = largest(frame, keys, most, "confirmed")
-    notes += noted({f"Shows the {most} with the most confirmed claims, not the {{}} others.": left})
+    notes += fill_notes(
+        {f"Shows the {most} with the most confirmed claims, not the {{}} others.": left}
+    )
     shown = frame.join(heaviest, on=keys, how="semi", nulls_equal=True) if left else frame
     return with_series(shown, keys, "confirmed", most)
 
@@ -108,7 +112,7 @@ def names_of(frame: pl.DataFrame) -> list[str]:
     return series.categories.to_list()
 
 
-def shortened(text: str) -> str:
+def shorten_label(text: str) -> str:
     """Shortens text to a label: cuts the middle of each UUID, and the end of a long text."""
     shown = _UUID.sub(lambda found: f"{found[0][:13]}…{found[0][-4:]}", printable(text))
     return shown if len(shown) <= _MAX_LABEL_LENGTH else f"{shown[: _MAX_LABEL_LENGTH - 1]}…"
@@ -117,7 +121,7 @@ def shortened(text: str) -> str:
 def labels(rows: Sequence[Sequence[str | None]], *more: str) -> list[str]:
     """Returns a label for each row of key values, then those of `more`; numbers equal labels."""
     words = [["(none)" if word is None else word for word in row] for row in rows]
-    labels = [*(shortened(" · ".join(row)) for row in words), *more]
+    labels = [*(shorten_label(" · ".join(row)) for row in words), *more]
     times = Counter(labels)
     taken = {label for label in labels if times[label] == 1}
     for place, label in enumerate(labels):

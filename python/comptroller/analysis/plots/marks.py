@@ -13,7 +13,7 @@ import altair as alt
 import polars as pl
 
 from comptroller.analysis.plots import theme
-from comptroller.analysis.plots.frames import names_of, noted
+from comptroller.analysis.plots.frames import fill_notes, names_of
 from comptroller.analysis.plots.theme import BLUE, GREY, PANEL, Picture
 
 #: The maximum number of bars in a picture.
@@ -57,7 +57,7 @@ _DURATIONS |= {_DAY_S: "1 d", 7 * _DAY_S: "7 d", 30 * _DAY_S: "30 d"}
 _DURATIONS |= {number * _YEAR_S: f"{number:,} y" for number in (1, 10, 100, 1_000)}
 
 
-def drawn(frame: pl.DataFrame, mark: alt.MarkDef, **channels: Any) -> alt.Chart:
+def draw_marks(frame: pl.DataFrame, mark: alt.MarkDef, **channels: Any) -> alt.Chart:
     """Draws a mark for each row of a frame, of which the picture has only the encoded columns."""
     fields = [each if isinstance(each, str) else each["shorthand"] for each in channels.values()]
     rows = frame.select(sorted({field.partition(":")[0] for field in fields}))
@@ -133,7 +133,7 @@ def too_short(values: pl.Series) -> list[str]:
     """Returns a note on times below a millisecond, if there are any."""
     negative = int((values < 0).sum())
     note = f"Drawn as 1 ms: {{}} shorter times, {negative:,} of them negative."
-    return noted({note: int((values < _SHORTEST_S).sum())})
+    return fill_notes({note: int((values < _SHORTEST_S).sum())})
 
 
 def timeline(
@@ -175,10 +175,10 @@ def colour_of(frame: pl.DataFrame) -> alt.Color:
     """Returns the colour encoding of the series, with a legend; statuses have fixed colours."""
     names = names_of(frame)
     colours = dict(zip(names, [*theme.SERIES, GREY], strict=False)) | theme.STATUSES
-    return coloured("series", {name: colours.get(name, GREY) for name in names})
+    return colour_by("series", {name: colours.get(name, GREY) for name in names})
 
 
-def coloured(column: str, colours: Mapping[str, str]) -> alt.Color:
+def colour_by(column: str, colours: Mapping[str, str]) -> alt.Color:
     """Returns the colour encoding of a column with these colours by name, with a legend."""
     columns = 4 if max(map(len, colours)) <= 12 else 2
     return alt.Color(
@@ -194,7 +194,7 @@ def period_bars(
 ) -> alt.Chart:
     """Draws a panel with a bar for each row, from its `start` to its `end`; stacks the series."""
     mark = alt.MarkDef("bar", orient="vertical", binSpacing=0, color=colour, strokeWidth=0.4)
-    return drawn(frame, mark, x=when, x2="end:T", y=y, **channels)
+    return draw_marks(frame, mark, x=when, x2="end:T", y=y, **channels)
 
 
 def volume_of(
@@ -222,29 +222,29 @@ def lines(frame: pl.DataFrame, measure: str, scaled: Mapping[str, Any], when: al
     # Points, so that a single value is visible.
     mark = alt.MarkDef("line", strokeWidth=1.8, strokeJoin="round", point={"size": 15})
     y = alt.Y(f"{measure}:Q", **scaled)
-    return drawn(frame, mark, x=when, y=y, color=colour_of(frame))
+    return draw_marks(frame, mark, x=when, y=y, color=colour_of(frame))
 
 
 def bars(frame: pl.DataFrame, measure: str, title: str, colour: str = BLUE) -> alt.Chart:
     """Draws the sum of the measure of each series as a bar."""
     summed = frame.group_by("series", maintain_order=True).agg(pl.col(measure).sum())
     x = alt.X(f"{measure}:Q", **quantity(summed[measure], title))
-    chart = drawn(summed, alt.MarkDef("bar", color=colour), x=x, y=ROWS)
+    chart = draw_marks(summed, alt.MarkDef("bar", color=colour), x=x, y=ROWS)
     return chart.properties(width=theme.WIDTH - theme.NAMES)
 
 
 def band(edge: float, **channels: Any) -> alt.Chart:
     """Draws the band from -`edge` (column `low`) to `edge` (column `high`)."""
     edges = pl.DataFrame({"low": [-edge], "high": [edge]})
-    return drawn(edges, alt.MarkDef("rect", color=GREY, opacity=0.25), **channels)
+    return draw_marks(edges, alt.MarkDef("rect", color=GREY, opacity=0.25), **channels)
 
 
 def beside(bars: alt.Chart, texts: pl.DataFrame, title: str) -> Picture:
     """Adds a titled column of the texts of each series at the right of bars."""
     place: dict[str, Any] = {"align": "left", "x": "width", "dx": 6}
-    column = drawn(texts, alt.MarkDef("text", **place), y=ROWS, text="text:N")
+    column = draw_marks(texts, alt.MarkDef("text", **place), y=ROWS, text="text:N")
     above = alt.MarkDef("text", y=-9, **place)
-    heading = drawn(pl.DataFrame({"text": [title]}), above, text="text:N")
+    heading = draw_marks(pl.DataFrame({"text": [title]}), above, text="text:N")
     return alt.layer(bars, column, heading)
 
 
@@ -254,15 +254,15 @@ def heat(
     """Draws a heat map of `value` by `column`, with labels in the cells if they have room."""
     legend = alt.Legend(title=title, labelExpr=ticks, gradientLength=200, tickCount=2)
     colour = alt.Color("value:Q", scale=scale, legend=legend)
-    rects = drawn(cells, alt.MarkDef("rect"), x=x, y=y, color=colour)
+    rects = draw_marks(cells, alt.MarkDef("rect"), x=x, y=y, color=colour)
     if cells["column"].n_unique() > _MAX_TEXT_COLUMNS:
         return rects
     mark = alt.MarkDef("text", text=alt.expr(label), fontSize=10, color=_INK)
-    texts = drawn(cells, mark, x=x, y=y, detail="value:Q")
+    texts = draw_marks(cells, mark, x=x, y=y, detail="value:Q")
     return alt.layer(rects, texts).properties(height=alt.Step(22))
 
 
 def message(text: str) -> alt.Chart:
     """Draws a text, for a report without data."""
     mark = alt.MarkDef("text", fontSize=13, color=GREY)
-    return drawn(pl.DataFrame({"text": [text]}), mark, text="text:N").properties(height=90)
+    return draw_marks(pl.DataFrame({"text": [text]}), mark, text="text:N").properties(height=90)

@@ -33,7 +33,7 @@ _THEMES = {
 }
 
 
-def finished(picture: Picture, theme: str, heading: Sequence[str]) -> Picture:
+def apply_theme(picture: Picture, theme: str, heading: Sequence[str]) -> Picture:
     """Applies a theme to a picture, and adds a heading: a title, then subtitle lines.
 
     Raises InvalidRequest for an unknown theme.

@@ -21,7 +21,7 @@ WITH addresses_of AS (
   SELECT a.id, a.address, a.payout_group_id, a.created_at
   FROM main.reward_addresses AS a
   WHERE a.id = $id
-    OR folded_address(a.address) = folded_address($id)
+    OR fold_address(a.address) = fold_address($id)
     OR a.payout_group_id::VARCHAR = $id
 ), claims_of AS (
   -- not the relation claims, which the bounds limit
@@ -46,8 +46,8 @@ WITH addresses_of AS (
       OR EXISTS (
         SELECT 1
         FROM claim_addresses AS p
-        LEFT JOIN addresses_of AS a ON a.id = $id AND folded_address(a.address) = p.address
-        WHERE p.claim_id = c.id AND (p.address = folded_address($id) OR a.id = $id)
+        LEFT JOIN addresses_of AS a ON a.id = $id AND fold_address(a.address) = p.address
+        WHERE p.claim_id = c.id AND (p.address = fold_address($id) OR a.id = $id)
       )
     )
 ), made_good AS (

@@ -15,7 +15,7 @@
 -- first_at (time): when the first of them was created
 -- last_at (time): when the last of them was created
 WITH hashed AS (
-  SELECT *, folded_hash(tx_hash) AS hash
+  SELECT *, fold_hash(tx_hash) AS hash
   FROM claims
   WHERE tx_hash IS NOT NULL
 ),

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from comptroller.description import described
+from comptroller.description import core_description
 from comptroller.errors import invalid
 from comptroller.http.app import Resources
 from comptroller.http.exchange import Exchange
@@ -86,7 +86,7 @@ def local_authority(
         await exchange.answer(200, _JSON, metadata)
 
     async def show_keys(exchange: Exchange) -> None:
-        await exchange.answer(200, _JSON, (await watched_keys.current()).published(clock()))
+        await exchange.answer(200, _JSON, (await watched_keys.current()).public_jwks(clock()))
 
     def reload() -> None:
         watched_keys.reload()
@@ -207,7 +207,7 @@ def _metadata(issuer: str) -> bytes:
             "issuer": issuer,
             "token_endpoint": base + TOKEN_PATH,
             "jwks_uri": base + JWKS_PATH,
-            "scopes_supported": list(described()["scopes"]),
+            "scopes_supported": list(core_description()["scopes"]),
             "response_types_supported": [],
             "grant_types_supported": ["client_credentials"],
             "token_endpoint_auth_methods_supported": [

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from comptroller._core import Principal
-from comptroller.errors import Error, invalid, make, shorten
+from comptroller.errors import Error, error_for, invalid, shorten
 from comptroller.http.oauth.secret_file import SecretFile
 
 SUFFIX = ".clients"
@@ -80,7 +80,7 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
     created_at: datetime
     revoked_at: datetime | None = None
 
-    def allowed(self) -> list[str]:
+    def granted_scopes(self) -> list[str]:
         """Returns the granted scopes."""
         return Principal(self.customer, self.client_id, self.scopes).scopes
 
@@ -107,7 +107,7 @@ def read(file: SecretFile) -> dict[str, Client]:
         raise file.damaged("it is not a list of clients", _REMEDY) from None
     for client in clients:
         try:
-            client.allowed()
+            client.granted_scopes()
         except Error as error:
             raise file.damaged(f"client {client.client_id}: {error.detail}", _REMEDY) from error
     return {client.client_id: client for client in clients}
@@ -133,14 +133,14 @@ def add(
         secret=SecretHash.of(secret),
         created_at=datetime.now(UTC),
     )
-    client.allowed()
+    client.granted_scopes()
     with file.changing():
         clients = read(file)
         for other in clients.values():
             if other.name == name and other.revoked_at is None:
                 why = f"client {other.client_id} has this name; choose another name"
                 errors = [("name", why)]
-                raise make("invalid-request", 400, f"name: {why}", errors, other.client_id)
+                raise error_for("invalid-request", 400, f"name: {why}", errors, other.client_id)
         _write(file, {**clients, client.client_id: client})
     return client, secret
 
@@ -178,7 +178,7 @@ def _find(clients: Clients, client_id: str) -> Client:
     if client is None:
         named = [each.client_id for each in clients.values() if each.name == client_id]
         hint = f"; clients with this name: {', '.join(named)}" if named else ""
-        raise make("not-found", 404, f"there is no client_id {shorten(client_id)}{hint}")
+        raise error_for("not-found", 404, f"there is no client_id {shorten(client_id)}{hint}")
     return client
 
 

@@ -136,7 +136,7 @@ class PublishedKeys:
         if not self._is_url:
             refuse_open_store("jwks", self._source)
             with Path(self._source).open("rb") as file:
-                return _usable(_bounded(file, ends_at))
+                return _usable(_read_bounded(file, ends_at))
         request = Request(
             self._source, headers={"Accept": "application/jwk-set+json, application/json"}
         )
@@ -144,7 +144,7 @@ class PublishedKeys:
         if is_loopback(host_of(urlsplit(self._source).netloc)):
             handlers.append(ProxyHandler({}))  # ignores the proxies of the environment
         with build_opener(*handlers).open(request, timeout=self._within_s) as response:
-            return _usable(_bounded(response, ends_at))
+            return _usable(_read_bounded(response, ends_at))
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -152,7 +152,7 @@ class _NoRedirects(HTTPRedirectHandler):
         """Follows no redirect, because its target is not configured."""
 
 
-def _bounded(file: BufferedIOBase, ends_at: float) -> bytes:
+def _read_bounded(file: BufferedIOBase, ends_at: float) -> bytes:
     """Reads a file up to a size and a time; the timeout of urllib applies only to each read."""
     data = b""
     while piece := file.read1(_LARGEST_SET + 1 - len(data)):

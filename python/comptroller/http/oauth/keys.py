@@ -48,7 +48,7 @@ class Keys(NamedTuple):
         """Returns the valid key with this id."""
         return next((key for key in self.valid(now) if key.kid == kid), None)
 
-    def published(self, now: float) -> bytes:
+    def public_jwks(self, now: float) -> bytes:
         """Returns the public JWK set that verifies tokens."""
         return msgspec.json.encode(
             {"keys": [key.as_dict(private=False) for key in self.valid(now)]}
@@ -91,7 +91,7 @@ def open_or_make(file: SecretFile) -> Keys:
             data = file.read()
             if data is None:
                 return _write(file, [_new_key()])
-    return _decoded(file, data)
+    return _decode(file, data)
 
 
 def read(file: SecretFile) -> Keys:
@@ -99,7 +99,7 @@ def read(file: SecretFile) -> Keys:
     data = file.read()
     if data is None:
         raise unusable(f"{file.path} is missing; {_REMEDY}")
-    return _decoded(file, data)
+    return _decode(file, data)
 
 
 def rotate(file: SecretFile, now: float) -> Keys:
@@ -108,7 +108,7 @@ def rotate(file: SecretFile, now: float) -> Keys:
         data = file.read()
         if data is None:
             return _write(file, [_new_key()])
-        before = _decoded(file, data)
+        before = _decode(file, data)
         retired = [Retired(before.signing, int(now) + LONGEST_LIFETIME_S + _MARGIN_S)]
         retired += [each for each in before.retired if now < each.until]
         return _write(file, [_new_key(), *map(_entry_of, retired)])
@@ -128,10 +128,10 @@ def _entry_of(retired: Retired) -> _Entry:
 def _write(file: SecretFile, entries: list[_Entry]) -> Keys:
     data = msgspec.json.encode(_Set(entries))
     file.write(data)
-    return _decoded(file, data)
+    return _decode(file, data)
 
 
-def _decoded(file: SecretFile, data: bytes) -> Keys:
+def _decode(file: SecretFile, data: bytes) -> Keys:
     try:
         entries = msgspec.json.decode(data, type=_Set).keys
         signing = [_key(entry) for entry in entries if entry.d is not None]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from comptroller.bulk.files import give_owner, refuse_open_store, whole_file
-from comptroller.errors import Error, Unusable, of_system, unavailable, unusable
+from comptroller.errors import Error, Unusable, from_os_error, unavailable, unusable
 from comptroller.http.background import Background
 
 _Content = TypeVar("_Content")
@@ -57,7 +57,7 @@ class SecretFile:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise of_system(error, f"{self.path} cannot be read: {error.strerror}") from error
+            raise from_os_error(error, f"{self.path} cannot be read: {error.strerror}") from error
 
     def write(self, data: bytes) -> None:
         """Replaces the content atomically and durably."""
@@ -72,7 +72,7 @@ class SecretFile:
         try:
             descriptor = self._open(lock)
         except OSError as error:
-            raise of_system(error, f"{lock} cannot be opened: {error.strerror}") from error
+            raise from_os_error(error, f"{lock} cannot be opened: {error.strerror}") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield

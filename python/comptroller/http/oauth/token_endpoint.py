@@ -99,7 +99,7 @@ class TokenEndpoint:
         # Every response also has Cache-Control: no-store.
         headers = [(b"pragma", b"no-cache")]
         try:
-            status, body = 200, await self._granted(exchange)
+            status, body = 200, await self._grant(exchange)
         except (_Refused, Error) as error:
             if isinstance(error, Error) and error.status >= 500:
                 raise
@@ -109,19 +109,19 @@ class TokenEndpoint:
             headers += refused.headers
         await exchange.answer(status, _JSON, body, headers)
 
-    async def _granted(self, exchange: Exchange) -> bytes:
+    async def _grant(self, exchange: Exchange) -> bytes:
         basic = _basic(exchange)
         await self._note(exchange, basic)
-        form = _parsed(await _body(exchange))
+        form = _parse(await _body(exchange))
         given = _credentials(basic, form)
         await self._note(exchange, given)
         if "grant_type" not in form:
             raise _Refused("invalid_request", "grant_type is missing")
         if form["grant_type"] != "client_credentials":
             raise _Refused("unsupported_grant_type", "grant_type must be client_credentials")
-        client = await self._authenticated(given)
+        client = await self._authenticate(given)
         exchange.client_id, exchange.customer = client.client_id, client.customer
-        scopes = client.allowed()
+        scopes = client.granted_scopes()
         if "scope" in form:
             wanted = list(dict.fromkeys(form["scope"].split(" ")))
             denied = [scope for scope in wanted if scope not in scopes]
@@ -147,7 +147,7 @@ class TokenEndpoint:
         if given is not None and given.client_id in await self._clients.current():
             exchange.client_id = given.client_id
 
-    async def _authenticated(self, given: _Credentials) -> Client:
+    async def _authenticate(self, given: _Credentials) -> Client:
         client = (await self._clients.fresh()).get(given.client_id)
         if client is not None and client.revoked_at is not None:
             client = None
@@ -204,7 +204,7 @@ async def _body(exchange: Exchange) -> bytes:
     return b"".join([chunk async for chunk in exchange.chunks(LARGEST_BODY)])
 
 
-def _parsed(body: bytes) -> dict[str, str]:
+def _parse(body: bytes) -> dict[str, str]:
     """Parses the form; parameters with an empty value are ignored (RFC 6749 section 3.2)."""
     try:
         text = body.decode("ascii")

@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 import httptools
 
-from comptroller.errors import make
+from comptroller.errors import error_for
 from comptroller.http import problems
 
 _REASONS = {
@@ -24,7 +24,7 @@ STATUS_LINES = {
 def refusal(status: int, detail: str, request_id: str, date: bytes) -> tuple[bytes, bytes]:
     """Returns the head and the body of a problem document; `date` is a header line."""
     code = "unavailable" if status == HTTPStatus.SERVICE_UNAVAILABLE else "invalid-request"
-    body = problems.document(make(code, status, detail), request_id)
+    body = problems.document(error_for(code, status, detail), request_id)
     fields = (
         f"content-type: {problems.CONTENT_TYPE.decode()}\r\ncontent-length: {len(body)}\r\n"
         f"x-request-id: {request_id}\r\nconnection: close\r\n\r\n"

@@ -62,7 +62,7 @@ class Server:
 
     def count_refusal(self, status: int) -> None:
         """Counts a request that a connection rejected."""
-        self._app.metrics.refused(status)
+        self._app.metrics.count_refused(status)
 
     def run(self, call: AsgiCall) -> None:
         """Runs the application for a request."""

@@ -6,6 +6,7 @@
 #include "sqlite_format/files.hpp"
 #include "sqlite_format/src/pages.hpp"
 #include "sqlite_format/src/record_reader.hpp"
+#include "sqlite_format/src/table.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sqlite_format;

@@ -18,12 +18,10 @@ struct Base {
     Random random(1);
     change_things(writer, random, 100, 2000);
     reader.execute("BEGIN; SELECT count(*) FROM sqlite_schema");
-    things = Table::read(reader.handle(), "things").value();
   }
   Folder folder;
   Connection writer;
   Connection reader;
-  Table things;
 };
 
 void attempt(const auto& read) {
@@ -44,18 +42,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto* const region = static_cast<char*>(const_cast<void*>(mapped));
   std::array<char, region_size> sound{};
   std::memcpy(sound.data(), region, region_size);
-  const auto before = WalIndexHeader::read(base.reader.handle());
+  const auto before = LastCommit::read(base.reader.handle());
   for (std::size_t at = 0; at + 3 <= size; at += 3) {
     region[(data[at] << 8U | data[at + 1]) % region_size] = static_cast<char>(data[at + 2]);
   }
   attempt([&] {
-    Snapshot snapshot(base.reader.handle());
-    if (!before || !snapshot.follow(*before)) return;
-    const std::size_t columns[] = {0, 1, 2, 3};
-    Scan scan(snapshot, base.things, columns, min_key, max_key, [] {});
-    while (scan.next(16) > 0) continue;
-    Lookup lookup(snapshot, base.things, columns);
-    for (std::int64_t key = 0; key < 50; ++key) lookup.find(key);
+    const auto snapshot = Snapshot::make(base.reader.handle());
+    if (!before || !snapshot->follow(*before)) return;
+    constexpr std::array<std::string_view, 4> columns{"key", "number", "a", "b"};
+    const auto scan = snapshot->scan("things", columns, min_key, max_key, [] {});
+    while (scan && scan->next(16) > 0) continue;
+    const auto lookup = snapshot->lookup("things", columns);
+    for (std::int64_t key = 0; lookup && key < 50; ++key) lookup->find(key);
   });
   std::memcpy(region, sound.data(), region_size);
   return 0;

@@ -1,4 +1,4 @@
 -- The names of reward addresses; the first of those that several records give to an address.
-SELECT folded_address(a.address) AS address, min(a.name) AS address_name
+SELECT fold_address(a.address) AS address, min(a.name) AS address_name
 FROM main.reward_addresses AS a
-GROUP BY folded_address(a.address)
+GROUP BY fold_address(a.address)

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from comptroller.description import described, operations
+from comptroller.description import core_description, operations
 from comptroller.errors import unusable
 from comptroller.routes import Row
 
@@ -31,7 +31,7 @@ _TIME = re.compile(
 )
 
 
-def plain(row: Row, content: bytes, identity_id: str, cursor: str) -> bytes:
+def normalize_response(row: Row, content: bytes, identity_id: str, cursor: str) -> bytes:
     """Returns the record without its envelope, or the page, of a response.
 
     Args:
@@ -51,7 +51,7 @@ def plain(row: Row, content: bytes, identity_id: str, cursor: str) -> bytes:
         # Decode and normalize the record only for these rare cases.
         is_incomplete = record.count(b'"set_by":') > record.count(b'"identity_id":')
         if is_incomplete or _UNUSUAL_TIME.search(record):
-            return msgspec.json.encode(_normalized(msgspec.json.decode(record), identity_id))
+            return msgspec.json.encode(_normalize(msgspec.json.decode(record), identity_id))
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise unusable(
             f"the response to {row.operation} does not match the interface: {error}"
@@ -77,27 +77,27 @@ def _bare(row: Row, members: Mapping[str, msgspec.Raw], content: bytes) -> bytes
     return wrapped if wrapped.startswith(b"{") else content
 
 
-def _normalized(value: Any, identity_id: str) -> Any:
+def _normalize(value: Any, identity_id: str) -> Any:
     """Returns `value` with times in UTC and with six digits, and controls with an identity."""
     if isinstance(value, list):
-        return [_normalized(item, identity_id) for item in value]
+        return [_normalize(item, identity_id) for item in value]
     if not isinstance(value, dict):
         return value
     if "set_by" in value:
         value.setdefault("identity_id", identity_id)
     owner_id = value.get("id", "") if "status_details" in value else identity_id
-    return {name: _normalized_member(name, member, owner_id) for name, member in value.items()}
+    return {name: _normalize_member(name, member, owner_id) for name, member in value.items()}
 
 
-def _normalized_member(name: str, value: Any, identity_id: str) -> Any:
+def _normalize_member(name: str, value: Any, identity_id: str) -> Any:
     if name == "metadata":  # its names are the caller's, so a "created_at" there is any text
         return value
     if name in _time_members() and isinstance(value, str):
-        return _normalized_time(name, value)
-    return _normalized(value, identity_id)
+        return _normalize_time(name, value)
+    return _normalize(value, identity_id)
 
 
-def _normalized_time(name: str, text: str) -> str:
+def _normalize_time(name: str, text: str) -> str:
     """Formats an RFC 3339 time as the service does; more than six digits are cut, not rounded."""
     found = _TIME.fullmatch(text)
     if found is None:
@@ -119,7 +119,7 @@ def _normalized_time(name: str, text: str) -> str:
 def _time_members() -> frozenset[str]:
     return frozenset(
         name
-        for record in described()["records"].values()
+        for record in core_description()["records"].values()
         for name, member in record["members"].items()
         if member["type"].rstrip("?") == "timestamp"
     )

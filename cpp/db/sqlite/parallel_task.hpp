@@ -10,13 +10,13 @@
 namespace comptroller::db::sqlite {
 
 // Work in a thread of its own, which is stopped if the caller's part fails. For one thread.
-class WorkBeside {
+class ParallelTask {
  public:
   // `stop` makes the work end soon. It is called repeatedly, because it may have no effect before
   // the work begins.
-  WorkBeside(const std::function<void()>& work, std::function<void()> stop)
+  ParallelTask(const std::function<void()>& work, std::function<void()> stop)
       : stop_(std::move(stop)), done_(files::run_in_background(work)) {}
-  ~WorkBeside() {
+  ~ParallelTask() {
     constexpr std::chrono::milliseconds pause{1};
     while (done_.valid() && done_.wait_for(pause) == std::future_status::timeout) stop_();
   }
