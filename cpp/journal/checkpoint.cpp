@@ -57,7 +57,7 @@ Checkpoint read_checkpoint(std::string_view text) {
   const auto origin = take_line(text);
   const auto size = take_line(text);
   const auto root = take_line(text);
-  if (!root || !text.empty()) {
+  if (!origin || !size || !root || !text.empty()) {
     throw Error::invalid("checkpoint", "must be three lines: origin, size and root");
   }
   require_origin(*origin);

@@ -30,7 +30,9 @@ const unsigned char* data_of(std::string_view text) {
 }
 
 bool is_key_name(std::string_view name) {
-  const auto is_in_name = [name](std::string_view text) { return name.find(text) != name.npos; };
+  const auto is_in_name = [name](std::string_view text) {
+    return name.find(text) != std::string_view::npos;
+  };
   return !name.empty() && count_characters(name) && !is_in_name("+") &&
          std::ranges::none_of(spaces, is_in_name);
 }
@@ -69,10 +71,10 @@ struct KeyPair {
     if (!is_key_name(key.name)) {
       throw Error::invalid("name", "must be UTF-8 without spaces, control characters and \"+\"");
     }
-    std::array<unsigned char, crypto_sign_PUBLICKEYBYTES> open{};
-    crypto_sign_seed_keypair(open.data(), secret.data(), key.seed.data());
+    std::array<unsigned char, crypto_sign_PUBLICKEYBYTES> public_key{};
+    crypto_sign_seed_keypair(public_key.data(), secret.data(), key.seed.data());
     verifier = {.name = key.name, .encoded = std::string(1, ed25519)};
-    verifier.encoded.append(open.begin(), open.end());
+    verifier.encoded.append(public_key.begin(), public_key.end());
   }
 
   Verifier verifier;
@@ -81,8 +83,8 @@ struct KeyPair {
 
 Verifier read_verifier(std::string_view text) {
   const std::size_t name_end = text.find('+');
-  const std::size_t id_end = name_end == text.npos ? text.npos : text.find('+', name_end + 1);
-  if (id_end != text.npos) {
+  const std::size_t id_end = text.find('+', name_end + 1);
+  if (name_end != std::string_view::npos && id_end != std::string_view::npos) {
     const auto encoded = from_base64(text.substr(id_end + 1));
     Verifier verifier{.name = std::string(text.substr(0, name_end)),
                       .encoded = encoded.value_or("")};
@@ -91,7 +93,9 @@ Verifier read_verifier(std::string_view text) {
       return verifier;
     }
   }
-  throw Error::invalid("verifier_key", "is not a key \"<name>+<id>+<base64>\" for Ed25519");
+  throw Error::invalid(
+      "verifier_key",
+      "must be an Ed25519 key \"<name>+<id>+<base64>\" whose id is that of its name and bytes");
 }
 
 struct Signature {
@@ -159,7 +163,7 @@ std::string opened_text(std::string_view note, std::string_view verifier_key) {
     throw Error::invalid("note", "must be lines of UTF-8 that end with a newline");
   }
   const std::size_t separator = note.rfind("\n\n");
-  if (separator == note.npos) {
+  if (separator == std::string_view::npos) {
     throw Error::invalid("note", "must be a text, an empty line and signatures");
   }
   const std::string_view text = note.substr(0, separator + 1);
@@ -167,7 +171,7 @@ std::string opened_text(std::string_view note, std::string_view verifier_key) {
   if (!signature) throw Error::invalid("note", "has no signature by " + shorten(verifier.name));
   if (!verifier.verifies(text, *signature)) {
     throw Error::invalid("note",
-                         "the signature by " + shorten(verifier.name) + " is not that of the text");
+                         "the signature by " + shorten(verifier.name) + " does not match the text");
   }
   return std::string(text);
 }

@@ -96,7 +96,7 @@ TEST_CASE("malformed notes are refused") {
   const std::string first = "note: signature 1 is malformed; must be \"\u2014 <name> <base64>\"";
   const std::string second = "note: signature 2 is malformed; must be \"\u2014 <name> <base64>\"";
   const std::string absent = "note: has no signature by PeterNeumann";
-  const std::string wrong = "note: the signature by PeterNeumann is not that of the text";
+  const std::string wrong = "note: the signature by PeterNeumann does not match the text";
   std::string many = text + "\n";
   for (std::size_t i = 0; i <= max_signatures; ++i) many += other_signature;
   const struct {
@@ -154,7 +154,9 @@ TEST_CASE("malformed keys are refused") {
         std::string("PeterNeumann+51c40ff3+AhpZ"), std::string("PeterNeumann+c74f20a3+")}) {
     CAPTURE(key);
     CHECK_THROWS_WITH_AS(opened_text(text + "\n" + signature, key),
-                         "verifier_key: is not a key \"<name>+<id>+<base64>\" for Ed25519", Error);
+                         "verifier_key: must be an Ed25519 key \"<name>+<id>+<base64>\" whose id "
+                         "is that of its name and bytes",
+                         Error);
   }
 }
 
