@@ -18,52 +18,53 @@ Hash leaf(std::uint64_t index) {
   return leaf_hash("leaf " + std::to_string(index));
 }
 
-// The definitions of RFC 9162, as they are written: MTH, PATH and SUBPROOF over all leaves.
-Hash defined_root(std::span<const Hash> leaves) {
-  if (leaves.empty()) return sha256("");
-  if (leaves.size() == 1) return leaves[0];
-  const std::size_t k = std::bit_floor(leaves.size() - 1);
-  return node_hash(defined_root(leaves.first(k)), defined_root(leaves.subspan(k)));
+// The definitions of RFC 9162, as they are written: MTH, PATH and SUBPROOF over the leaves begin to
+// end - 1. Roots are remembered, because the proofs of all sizes need them again.
+Hash defined_root(std::uint64_t begin, std::uint64_t end) {
+  static std::map<std::pair<std::uint64_t, std::uint64_t>, Hash> known;
+  if (begin == end) return sha256("");
+  if (end - begin == 1) return leaf(begin);
+  const auto found = known.find({begin, end});
+  if (found != known.end()) return found->second;
+  const std::uint64_t middle = begin + std::bit_floor(end - begin - 1);
+  return known[{begin, end}] = node_hash(defined_root(begin, middle), defined_root(middle, end));
 }
 
-std::vector<Hash> defined_inclusion(std::size_t index, std::span<const Hash> leaves) {
-  if (leaves.size() == 1) return {};
-  const std::size_t k = std::bit_floor(leaves.size() - 1);
-  const bool is_left = index < k;
-  std::vector<Hash> path = is_left ? defined_inclusion(index, leaves.first(k))
-                                   : defined_inclusion(index - k, leaves.subspan(k));
-  path.push_back(defined_root(is_left ? leaves.subspan(k) : leaves.first(k)));
+std::vector<Hash> defined_inclusion(std::uint64_t index, std::uint64_t begin, std::uint64_t end) {
+  if (end - begin == 1) return {};
+  const std::uint64_t middle = begin + std::bit_floor(end - begin - 1);
+  const bool is_left = index < middle;
+  std::vector<Hash> path =
+      is_left ? defined_inclusion(index, begin, middle) : defined_inclusion(index, middle, end);
+  path.push_back(is_left ? defined_root(middle, end) : defined_root(begin, middle));
   return path;
 }
 
-std::vector<Hash> defined_consistency(std::size_t first, std::span<const Hash> leaves,
+std::vector<Hash> defined_consistency(std::uint64_t first, std::uint64_t begin, std::uint64_t end,
                                       bool is_known) {
-  if (first == leaves.size()) {
-    return is_known ? std::vector<Hash>{} : std::vector<Hash>{defined_root(leaves)};
-  }
-  const std::size_t k = std::bit_floor(leaves.size() - 1);
-  const bool is_left = first <= k;
-  std::vector<Hash> proof = is_left ? defined_consistency(first, leaves.first(k), is_known)
-                                    : defined_consistency(first - k, leaves.subspan(k), false);
-  proof.push_back(defined_root(is_left ? leaves.subspan(k) : leaves.first(k)));
+  if (first == end && is_known) return {};
+  if (first == end) return {defined_root(begin, end)};
+  const std::uint64_t middle = begin + std::bit_floor(end - begin - 1);
+  const bool is_left = first <= middle;
+  std::vector<Hash> proof = is_left ? defined_consistency(first, begin, middle, is_known)
+                                    : defined_consistency(first, middle, end, false);
+  proof.push_back(is_left ? defined_root(middle, end) : defined_root(begin, middle));
   return proof;
 }
 
 // Keeps what Tree::append returns, as a store would.
 struct Log {
   Tree tree;
-  std::vector<Hash> leaves;
   std::map<std::pair<unsigned, std::uint64_t>, Hash> stored;
   mutable int reads = 0;
 
   explicit Log(std::uint64_t size = 0) {
-    while (tree.size() < size) append(leaf(tree.size()));
+    while (tree.size() < size) append();
   }
 
-  void append(const Hash& hash) {
-    leaves.push_back(hash);
+  void append() {
     unsigned level = 0;
-    for (const Hash& completed : tree.append(hash)) {
+    for (const Hash& completed : tree.append(leaf(tree.size()))) {
       const std::uint64_t index = (tree.size() >> level) - 1;
       REQUIRE(stored.emplace(std::pair(level, index), completed).second);
       ++level;
@@ -75,14 +76,13 @@ struct Log {
       return stored.at({level, index});
     };
   }
-  std::span<const Hash> first(std::uint64_t size) const { return std::span(leaves).first(size); }
 };
 
 TEST_CASE("trees of all sizes have the root that the definition gives") {
   Log log;
   for (std::uint64_t size = 0; size <= largest; ++size) {
     CAPTURE(size);
-    const Hash root = defined_root(log.first(size));
+    const Hash root = defined_root(0, size);
     CHECK(log.tree.size() == size);
     CHECK(log.tree.root() == root);
     log.reads = 0;
@@ -91,7 +91,7 @@ TEST_CASE("trees of all sizes have the root that the definition gives") {
     CHECK(read.size() == size);
     CHECK(read.root() == root);
     // It grows as the original does.
-    log.append(leaf(size));
+    log.append();
     read.append(leaf(size));
     CHECK(read.root() == log.tree.root());
   }
@@ -101,7 +101,7 @@ TEST_CASE("an append returns the hash of each subtree that it completes") {
   const Log log(largest);
   for (const auto& [place, hash] : log.stored) {
     const auto [level, index] = place;
-    CHECK(hash == defined_root(std::span(log.leaves).subspan(index << level, 1U << level)));
+    CHECK(hash == defined_root(index << level, (index + 1) << level));
   }
   // Two nodes for each leaf, except for those that are not complete.
   CHECK(log.stored.size() == 2 * largest - std::popcount(largest));
@@ -110,13 +110,13 @@ TEST_CASE("an append returns the hash of each subtree that it completes") {
 TEST_CASE("inclusion of each leaf in trees of all sizes has the proof that the definition gives") {
   const Log log(largest);
   for (std::uint64_t size = 1; size <= largest; ++size) {
-    const Hash root = defined_root(log.first(size));
+    const Hash root = defined_root(0, size);
     for (std::uint64_t index = 0; index < size; ++index) {
       CAPTURE(size);
       CAPTURE(index);
       const std::vector<Hash> proof = inclusion_proof(index, size, log.reader());
-      REQUIRE(proof == defined_inclusion(index, log.first(size)));
-      REQUIRE(proves_inclusion(log.leaves[index], index, size, proof, root));
+      REQUIRE(proof == defined_inclusion(index, 0, size));
+      REQUIRE(proves_inclusion(leaf(index), index, size, proof, root));
     }
   }
 }
@@ -124,7 +124,7 @@ TEST_CASE("inclusion of each leaf in trees of all sizes has the proof that the d
 TEST_CASE("consistency of trees of all sizes has the proof that the definition gives") {
   const Log log(largest);
   for (std::uint64_t second = 0; second <= largest; ++second) {
-    const Hash second_root = defined_root(log.first(second));
+    const Hash second_root = defined_root(0, second);
     for (std::uint64_t first = 0; first <= second; ++first) {
       CAPTURE(second);
       CAPTURE(first);
@@ -132,10 +132,9 @@ TEST_CASE("consistency of trees of all sizes has the proof that the definition g
       if (first == 0) {
         REQUIRE(proof.empty());
       } else {
-        REQUIRE(proof == defined_consistency(first, log.first(second), true));
+        REQUIRE(proof == defined_consistency(first, 0, second, true));
       }
-      REQUIRE(
-          proves_consistency(first, defined_root(log.first(first)), second, second_root, proof));
+      REQUIRE(proves_consistency(first, defined_root(0, first), second, second_root, proof));
     }
   }
 }
@@ -156,7 +155,7 @@ TEST_CASE("a proof of inclusion with any bit changed is refused") {
   for (const std::uint64_t size : {1, 2, 7, 8, 13, 21}) {
     for (std::uint64_t index = 0; index < size; ++index) {
       Hash hash = leaf(index);
-      Hash root = defined_root(log.first(size));
+      Hash root = defined_root(0, size);
       std::vector<Hash> proof = inclusion_proof(index, size, log.reader());
       const auto is_refused = [&] {
         REQUIRE_FALSE(proves_inclusion(hash, index, size, proof, root));
@@ -188,8 +187,8 @@ TEST_CASE("a proof of consistency with any bit changed is refused") {
     for (std::uint64_t first = 1; first <= second; ++first) {
       CAPTURE(first);
       CAPTURE(second);
-      Hash first_root = defined_root(log.first(first));
-      Hash second_root = defined_root(log.first(second));
+      Hash first_root = defined_root(0, first);
+      Hash second_root = defined_root(0, second);
       std::vector<Hash> proof = consistency_proof(first, second, log.reader());
       const auto is_refused = [&] {
         REQUIRE_FALSE(proves_consistency(first, first_root, second, second_root, proof));
