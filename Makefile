@@ -33,7 +33,7 @@ ifeq ($(shell uname),Linux)
 WHEEL := .venv/wheel/created
 endif
 ifeq ($(shell uname),Darwin)
-export CMAKE_PREFIX_PATH := $(shell brew --prefix sqlite 2>/dev/null)
+export CMAKE_PREFIX_PATH := $(shell brew --prefix sqlite openssl@3 2>/dev/null | paste -sd : -)
 endif
 
 CPP_FILES := $(shell find cpp tests/cpp -name '*.cpp' -o -name '*.hpp')

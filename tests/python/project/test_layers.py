@@ -28,6 +28,7 @@ TOP = {
 ROOMS: dict[str, set[str]] = {
     "model": set(),
     "rules": {"model"},
+    "journal": {"model"},
     "json": {"model"},
     "sample": {"model", "json"},
     "files": {"model"},
@@ -50,7 +51,8 @@ OWNERS = {
     r"simdjson.*": {"json"},
     r"sqlite3.*": {"db/sqlite", "sqlite_format"},
     r"sqlite_format/src/.*": {"sqlite_format"},
-    r"sodium.*": {"service", "http"},
+    r"sodium.*": {"journal", "service", "http"},
+    r"openssl/.*": {"journal"},
     r"pybind11/.*|Python\.h": {"bindings"},
 }
 
@@ -178,6 +180,8 @@ def test_a_circle_of_components_is_detected() -> None:
         ("arrow", "#include <pybind11/pybind11.h>"),
         ("load", "#include <Python.h>"),
         ("db", "#include <sodium.h>"),
+        ("service", "#include <openssl/evp.h>"),
+        ("journal", '#include "store/claims.hpp"'),
         ("sqlite_format", '#include "model/error.hpp"'),
         ("sqlite_format", "#include <simdjson.h>"),
         ("db/sqlite", '#include "sqlite_format/src/pages.hpp"'),

@@ -46,7 +46,7 @@ def test_it_contains_its_libraries_except_sqlite(tmp_path: Path) -> None:
     maps = output("import comptroller._core; print(open('/proc/self/maps').read())", tmp_path)
     loaded = {Path(path) for path in re.findall(r"(/\S+\.so\S*)", maps)}
     environment = PYTHON.parents[1]
-    for library in ("simdjson", "sodium"):
+    for library in ("simdjson", "sodium", "crypto"):
         (path,) = (each for each in loaded if f"lib{library}" in each.name)
         assert path.is_relative_to(environment)
     (sqlite,) = (each for each in loaded if "libsqlite3" in each.name)
