@@ -87,7 +87,8 @@ PyObject* find_head_end(PyObject*, PyObject* data) {
 PyMethodDef add_definition{"add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(add)),
                            METH_FASTCALL, nullptr};
 PyMethodDef take_definition{"take", take, METH_NOARGS, nullptr};
-PyMethodDef find_definition{"find_head_end", find_head_end, METH_O, nullptr};
+PyMethodDef find_definition{"find_head_end", find_head_end, METH_O,
+                            "find_head_end(data: bytes) -> int\n"};
 
 py::object make_function(PyMethodDef& definition, const py::handle& self) {
   PyObject* const function = PyCFunction_New(&definition, self.ptr());
