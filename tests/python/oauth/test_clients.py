@@ -14,7 +14,7 @@ import pytest
 from command_line import Ended, Run
 from comptroller.http.oauth import clients, keys
 from comptroller.http.oauth.authority import JWKS_PATH
-from comptroller.http.oauth.secret_file import SecretFile
+from comptroller.secret_file import SecretFile
 from token_server import Known, Served
 
 pytest.importorskip("click")

@@ -16,7 +16,7 @@ import pytest
 from command_line import Run
 from comptroller.http.oauth import clients, keys
 from comptroller.http.oauth.authority import JWKS_PATH, local_authority
-from comptroller.http.oauth.secret_file import SecretFile
+from comptroller.secret_file import SecretFile
 from token_server import ISSUER, Served
 
 

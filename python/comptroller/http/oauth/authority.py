@@ -17,9 +17,9 @@ from comptroller.http.oauth.bearer import Bearer
 from comptroller.http.oauth.clients import Clients
 from comptroller.http.oauth.keys import ALGORITHM, Keys
 from comptroller.http.oauth.rate import Rate
-from comptroller.http.oauth.secret_file import Watched
 from comptroller.http.oauth.token_endpoint import TokenEndpoint
 from comptroller.http.oauth.tokens import Key, Terms, Verifier
+from comptroller.http.oauth.watched import Watched
 from comptroller.loopback import is_private
 from comptroller.routes import TOKEN_PATH
 

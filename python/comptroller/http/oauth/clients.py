@@ -16,7 +16,7 @@ import msgspec
 
 from comptroller._core import Principal
 from comptroller.errors import Error, error_for, invalid, shorten
-from comptroller.http.oauth.secret_file import SecretFile
+from comptroller.secret_file import SecretFile
 
 SUFFIX = ".clients"
 _LONGEST_NAME = 128

@@ -13,7 +13,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
 
 from comptroller.errors import unusable
-from comptroller.http.oauth.secret_file import SecretFile
+from comptroller.secret_file import SecretFile
 
 ALGORITHM: Final = "Ed25519"
 SUFFIX = ".keys"

@@ -21,7 +21,7 @@ from comptroller.errors import Error, unavailable
 from comptroller.http.exchange import BAD_ESCAPE, Exchange, Headers
 from comptroller.http.oauth.clients import Client, Clients, SecretHash
 from comptroller.http.oauth.keys import ALGORITHM, LONGEST_LIFETIME_S, Keys
-from comptroller.http.oauth.secret_file import Watched
+from comptroller.http.oauth.watched import Watched
 from comptroller.http.problems import Refusal
 from comptroller.routes import FORM
 
