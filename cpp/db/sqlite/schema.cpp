@@ -22,10 +22,14 @@ bool is_store_or_empty(SqliteConnection& connection) {
   return is_empty(connection);
 }
 
-// Throws unusable, naming `path` and the first value, if a value is not of the type of its column.
-void require_types(SqliteConnection& connection, const std::string& path) {
+// Runs the migrations after `version`. Throws unusable, naming `path` and the first value, if a value
+// is not of the type of its column.
+void run_migrations(SqliteConnection& connection, int version, const std::string& path) {
   std::vector<std::string> wrong;
   try {
+    for (const Migration& migration : migrations()) {
+      if (migration.version > version) connection.execute(std::string(migration.sql));
+    }
     wrong = find_wrong_types(connection);
   } catch (const Error& error) {
     if (sqlite3_errcode(connection.handle()) != SQLITE_CORRUPT) throw;
@@ -129,10 +133,7 @@ void migrate(SqliteConnection& connection, const std::string& path) {
   // A migration may change definitions in sqlite_schema, which some builds of SQLite refuse.
   sqlite3_db_config(connection.handle(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
   connection.execute("BEGIN IMMEDIATE");
-  for (const Migration& migration : migrations()) {
-    if (migration.version > version) connection.execute(std::string(migration.sql));
-  }
-  require_types(connection, path);
+  run_migrations(connection, version, path);
   const auto cookie = connection.read_number("PRAGMA schema_version");
   connection.execute("PRAGMA schema_version = " + std::to_string(cookie + 1));
   connection.execute("PRAGMA application_id = " + std::to_string(application_id));
