@@ -29,6 +29,7 @@ PYBIND11_MODULE(_core_of_main, module, py::multiple_interpreters::not_supported(
   bindings::bind_store(module);
   bindings::bind_fields(module);
   bindings::bind_responder(module);
+  bindings::bind_journal(module);
   bindings::bind_sample(module);
   bindings::bind_text(module);
   bindings::bind_documents(module);

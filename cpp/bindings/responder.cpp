@@ -24,11 +24,12 @@ using Ticket = DeferredWrites::Ticket;
 
 Ticket submit_call(DeferredWrites& writes, const Store& store, const Principal& principal,
                    const std::string& operation, const Parameters& parameters,
-                   const std::optional<py::bytes>& body,
-                   std::optional<std::string> idempotency_key) {
+                   const std::optional<py::bytes>& body, std::optional<std::string> idempotency_key,
+                   std::optional<std::string> request_id) {
   const auto service = store.service();
   const service::Call call{&service::require_operation(operation), to_parameters(parameters),
-                           body ? std::string(*body) : std::string(), std::move(idempotency_key)};
+                           body ? std::string(*body) : std::string(), std::move(idempotency_key),
+                           std::move(request_id)};
   const GilReleased released;
   return writes.submit(*service, principal, call);
 }
@@ -170,7 +171,8 @@ void bind_responder(py::module_& module) {
   freeze(py::class_<DeferredWrites>(module, "DeferredWrites", py::is_final())
              .def(py::init<>())
              .def("submit", &submit_call, arg("store"), arg("principal"), arg("operation"),
-                  arg("parameters"), arg("body") = py::none(), arg("idempotency_key") = py::none())
+                  arg("parameters"), arg("body") = py::none(), arg("idempotency_key") = py::none(),
+                  arg("request_id") = py::none())
              .def("fileno", &DeferredWrites::descriptor)
              .def("take", &take_completed));
   freeze(

@@ -113,19 +113,21 @@ namespace {
 
 py::tuple call(const Store& store, const Principal& principal, const std::string& operation,
                const Parameters& parameters, const std::optional<py::bytes>& body,
-               std::optional<std::string> idempotency_key) {
+               std::optional<std::string> idempotency_key, std::optional<std::string> request_id) {
   const std::shared_ptr<Service> service = store.service();
   const service::Call call{&service::require_operation(operation), to_parameters(parameters),
-                           body ? std::string(*body) : std::string(), std::move(idempotency_key)};
+                           body ? std::string(*body) : std::string(), std::move(idempotency_key),
+                           std::move(request_id)};
   const service::Answer answer = interruptibly([&] { return service->call(principal, call); });
   return py::make_tuple(py::bytes(answer.body), answer.is_replay);
 }
 
 // Loads a file. `account` is LoadOptions::account.
 void load(const Store& store, const Principal& principal, const std::string& kind,
-          const py::object& source, bool are_rows, std::optional<std::string> customer_id,
-          bool keep_going, bool dry_run, std::optional<std::uint64_t> total_bytes,
-          const py::object& progress, const py::object& account, const py::object& rejected) {
+          const py::object& source, bool are_rows, std::optional<std::string> input_name,
+          std::optional<std::string> customer_id, bool keep_going, bool dry_run,
+          std::optional<std::uint64_t> total_bytes, const py::object& progress,
+          const py::object& account, const py::object& rejected) {
   std::unique_ptr<load::Input> input;
   if (py::isinstance<py::str>(source)) {
     auto file = std::make_unique<load::FileInput>(source.cast<std::string>());
@@ -134,7 +136,8 @@ void load(const Store& store, const Principal& principal, const std::string& kin
   } else {
     input = std::make_unique<PythonInput>(source, are_rows);
   }
-  load::LoadOptions options{kind, std::move(customer_id), keep_going, dry_run};
+  load::LoadOptions options{kind, std::move(customer_id), std::move(input_name), keep_going,
+                            dry_run};
   options.check_interrupt = &handle_signals;
   options.account = [&](const std::string& result) {
     const GilHeld held;
@@ -238,10 +241,12 @@ void bind_store(py::module_& module) {
           .def(py::init<const std::string&, bool>(), arg("path"), arg("read_only") = false,
                py::call_guard<InterruptibleCall>())
           .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
-               arg("body") = py::none(), arg("idempotency_key") = py::none())
+               arg("body") = py::none(), arg("idempotency_key") = py::none(),
+               arg("request_id") = py::none())
           .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(),
-               arg("are_rows"), arg("customer_id"), arg("keep_going"), arg("dry_run"),
-               arg("total_bytes"), arg("progress"), arg("account"), arg("rejected") = py::none())
+               arg("are_rows"), arg("input_name") = py::none(), arg("customer_id"),
+               arg("keep_going"), arg("dry_run"), arg("total_bytes"), arg("progress"),
+               arg("account"), arg("rejected") = py::none())
           .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
                arg("parameters"), py::call_guard<InterruptibleCall>())
           .def(

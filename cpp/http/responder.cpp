@@ -234,6 +234,7 @@ std::optional<Responder::Accepted> Responder::accept(const service::Service& ser
   accepted.call.body = request.body;
   if (fields->idempotency_key) accepted.call.idempotency_key = *fields->idempotency_key;
   accepted.request_id = fields->request_id.empty() ? make_request_id() : fields->request_id;
+  accepted.call.request_id = accepted.request_id;
   accepted.has_accept_encoding = fields->has_accept_encoding;
   accepted.keeps_alive = request.keeps_alive;
   return accepted;

@@ -20,11 +20,13 @@ class LineSource {
  public:
   // `while_waiting` is called before and during each wait for the input; it may throw. The
   // arguments must outlive this object.
-  LineSource(RewindableInput& input, bool keeps_texts, std::function<void()> while_waiting)
+  LineSource(RewindableInput& input, bool keeps_texts, OnParsed<Line> on_parsed,
+             std::function<void()> while_waiting)
       : input_(input),
         keeps_texts_(keeps_texts),
+        on_parsed_(std::move(on_parsed)),
         while_waiting_(std::move(while_waiting)),
-        parser_(std::make_unique<ParsedLines<Line>>(input, keeps_texts)) {}
+        parser_(std::make_unique<ParsedLines<Line>>(input, keeps_texts, on_parsed_)) {}
 
   // Whether all lines were taken; known once `fetch` has found the end.
   bool is_at_end() const { return is_at_end_; }
@@ -78,7 +80,7 @@ class LineSource {
     }
     parser_.reset();
     input_.rewind();
-    parser_ = std::make_unique<ParsedLines<Line>>(input_, keeps_texts_);
+    parser_ = std::make_unique<ParsedLines<Line>>(input_, keeps_texts_, on_parsed_);
     lines_.clear();
     position_ = 0;
     is_at_end_ = false;
@@ -91,6 +93,7 @@ class LineSource {
  private:
   RewindableInput& input_;
   bool keeps_texts_;
+  OnParsed<Line> on_parsed_;
   std::function<void()> while_waiting_;
   std::unique_ptr<ParsedLines<Line>> parser_;
   std::vector<ParsedLine<Line>> lines_;

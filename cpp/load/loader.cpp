@@ -39,7 +39,7 @@ class Loader {
         input_(input),
         options_(options),
         may_begin_early_(may_begin_early),
-        source_(input, keeps_texts(), [this] { report_progress(); }),
+        source_(input, keeps_texts(), on_parsed(), [this] { report_progress(); }),
         tally_(options.rejected) {}
 
   Result load() {
@@ -81,6 +81,18 @@ class Loader {
   // A line of an identity has members that are not stored, so its text cannot follow from a record.
   static constexpr bool always_keeps_texts = std::same_as<Line, IdentityLine>;
   bool keeps_texts() const { return always_keeps_texts || options_.rejected; }
+
+  // The content of records that are inserted by the million is hashed by the parsing threads.
+  OnParsed<Line> on_parsed() const {
+    if constexpr (needs_no_index) {
+      return [&customer = options_.customer_id](ParsedLine<Line>& line) {
+        service::set_default_customer(*line.record, customer);
+        line.content = store::content_hash(*line.record);
+      };
+    } else {
+      return {};
+    }
+  }
 
   bool is_in_parts() const { return options_.is_in_parts(); }
 
@@ -141,9 +153,13 @@ class Loader {
 
   void begin(db::Connection& connection) {
     if (!is_in_parts()) store::defer_operator_indexes(connection);
-    ingestion_ = std::make_unique<service::Ingestion>(connection, principal_, options_.customer_id,
-                                                      service_.environment().now(),
-                                                      service_.environment().make_id);
+    static const std::string operation = std::string(Line::table) + ".load";
+    const Timestamp now = service_.environment().now();
+    changes_ = std::make_unique<store::Changes>(
+        connection, store::Origin{now, principal_.actor, operation}, journal_head_);
+    changes_->begin_batch();
+    ingestion_ = std::make_unique<service::Ingestion>(*changes_, principal_, options_.customer_id,
+                                                      now, service_.environment().make_id);
   }
 
   bool resume(db::Connection& connection, db::Connection& before) {
@@ -162,11 +178,23 @@ class Loader {
     if (!is_accepted()) return;
     fill_->finish();
     ingestion_->finish();
+    changes_->finish_batch(description());
     if (is_in_parts()) return;
     // A whole load has no time limit, so it also rewrites the claims of groups that changed.
     while (store::continue_jurisdiction_changes(connection)) check_interrupt();
     store::resume_operator_indexes(connection);
     store::make_operator_indexes(connection);
+  }
+
+  // What the journal says of this transaction of the load, besides its records.
+  Batch description() {
+    Batch batch;
+    batch.customer_id = options_.customer_id;
+    batch.input = options_.input_name;
+    if (source_.is_at_end()) batch.input_sha256 = input_.sha256();
+    batch.keep_going = options_.keep_going;
+    batch.lines = tally_.counts().read;
+    return batch;
   }
 
   // Takes lines until the end of the input, the time `end`, or many lines are deferred.
@@ -221,13 +249,13 @@ class Loader {
   }
 
   void take(std::span<ParsedLine<Line>> lines) {
-    std::vector<Line*> records;
+    std::vector<service::NewLine<Line>> records;
     records.reserve(lines.size());
     for (ParsedLine<Line>& line : lines) {
-      if (line.record) records.push_back(&*line.record);
+      if (!line.record) continue;
+      records.push_back({&*line.record, line.content ? &*line.content : nullptr});
     }
-    const std::vector<service::LineResult> results =
-        ingestion_->take(std::span<Line* const>(records));
+    const std::vector<service::LineResult> results = ingestion_->take(records);
     auto result = results.begin();
     for (ParsedLine<Line>& line : lines) {
       const bool was_deferred = line.number > 0;
@@ -270,6 +298,8 @@ class Loader {
   LineSource<Line> source_;
   Tally tally_;
   std::unique_ptr<db::Fill> fill_;
+  store::JournalHead journal_head_;
+  std::unique_ptr<store::Changes> changes_;
   std::unique_ptr<service::Ingestion> ingestion_;
   bool is_outdated_ = false;
   bool is_large_ = false;          // the lines did not fit into memory

@@ -18,6 +18,7 @@ inline constexpr std::int64_t progress_interval_ms = 100;
 struct LoadOptions {
   std::string kind;                        // such as "claims" or "payout-groups"
   std::optional<std::string> customer_id;  // of lines without a customer_id
+  std::optional<std::string> input_name;   // for the journal
   bool keep_going = false;                 // commits the valid lines of a file with rejected lines
   bool dry_run = false;                    // commits nothing; the result is that of a load
   // Called with the bytes and rows done so far, which are fewer if the load begins again. An

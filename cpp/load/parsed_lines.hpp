@@ -11,6 +11,7 @@
 #include <system_error>
 #include <thread>
 
+#include "journal/hash.hpp"
 #include "json/reader.hpp"
 #include "load/documents.hpp"
 
@@ -25,8 +26,13 @@ struct ParsedLine {
   std::size_t size = 0;      // of its text
   std::optional<Line> record;
   std::unique_ptr<const Error> refusal;
-  std::string text = {};  // if it was refused, or all texts are kept
+  std::string text = {};                      // if it was refused, or all texts are kept
+  std::optional<journal::Hash> content = {};  // of the record, if it was computed while parsing
 };
+
+// Called in a parsing thread with each line that has a record. Several threads call it.
+template <Record Line>
+using OnParsed = std::function<void(ParsedLine<Line>&)>;
 
 // The lines of an input as records, in order. One thread for each core parses ahead, and the
 // threads take turns to read the input, unless the loading thread must read it.
@@ -35,9 +41,10 @@ class ParsedLines {
  public:
   using Lines = std::vector<ParsedLine<Line>>;
 
-  ParsedLines(Input& input, bool keeps_texts)
+  ParsedLines(Input& input, bool keeps_texts, OnParsed<Line> on_parsed = {})
       : input_(input),
         keeps_texts_(keeps_texts),
+        on_parsed_(std::move(on_parsed)),
         documents_(input),
         readers_(input.is_for_loading_thread()
                      ? 1
@@ -177,6 +184,7 @@ class ParsedLines {
       try {
         if (keeps_texts_) parsed.text = document.text;
         reader.read(document.text, parsed.record.emplace(), options);
+        if (on_parsed_) on_parsed_(parsed);
       } catch (const Error& error) {
         // A failure of the system is not an error of the line.
         if (problem(error.code()).status >= 500) throw;
@@ -190,6 +198,7 @@ class ParsedLines {
 
   Input& input_;
   const bool keeps_texts_;
+  const OnParsed<Line> on_parsed_;
   json::UnknownMembers unknown_members_;
   bool is_ended_ = false;
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/scalar.hpp"
+
 namespace comptroller::load {
 
 namespace {
@@ -15,6 +17,7 @@ std::size_t RewindableInput::read(char* out, std::size_t capacity) {
                             : file_                      ? file_->read(at_, out, capacity)
                                                          : first_.copy(out, capacity, at_);
   if (keeps_ && !is_rewound_) keep({out, count});
+  hash_.update({out, count});
   at_ += count;
   bytes_read_ = std::max<std::uint64_t>(bytes_read_, at_);
   if (count == 0) is_at_end_ = true;
@@ -30,7 +33,13 @@ void RewindableInput::keep(std::string_view bytes) {
   file_ ? file_->append(bytes) : static_cast<void>(first_.append(bytes));
 }
 
+std::string RewindableInput::sha256() {
+  const journal::Hash hash = hash_.finish();
+  return text_of(HexadecimalDigits{journal::bytes_of(hash)});
+}
+
 void RewindableInput::rewind() {
+  hash_.finish();
   at_ = 0;
   is_rewound_ = true;
   if (!is_stream()) input_.rewind();

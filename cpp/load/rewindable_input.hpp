@@ -5,6 +5,7 @@
 #include <string>
 
 #include "files/unnamed_file.hpp"
+#include "journal/hash.hpp"
 #include "load/input.hpp"
 
 namespace comptroller::load {
@@ -34,6 +35,9 @@ class RewindableInput : public Input {
   bool is_stream() const { return !input_.size(); }
   // Whether it is read again.
   bool is_rewound() const { return is_rewound_; }
+  // The SHA-256 of the bytes from the first to the last read, as hexadecimal digits. Call it once,
+  // at the end.
+  std::string sha256();
   // The bytes that were read so far, without those that were read again. Safe for any thread.
   std::uint64_t bytes_read() const { return bytes_read_; }
 
@@ -41,6 +45,7 @@ class RewindableInput : public Input {
   void keep(std::string_view bytes);
 
   Input& input_;
+  journal::Sha256 hash_;
   std::string folder_;
   bool keeps_;
   std::atomic<std::uint64_t> bytes_read_ = 0;

@@ -88,6 +88,14 @@ inline bool read_prefixed_hexadecimal(std::string_view text, std::size_t bytes, 
          read_lower_hexadecimal(text.data() + 2, bytes, out);
 }
 
+// The text of at least 16 bytes: two digits a byte.
+struct HexadecimalDigits {
+  std::string_view bytes;
+
+  std::size_t size() const { return 2 * bytes.size(); }
+  void write(char* out) const { write_hexadecimal(bytes.data(), bytes.size(), out); }
+};
+
 // The text of a hash or address from its bytes: "0x" and two digits a byte.
 struct PackedHexadecimal {
   std::string_view bytes;

@@ -8,11 +8,13 @@
 #include <vector>
 
 #include "db/database.hpp"
+#include "model/error.hpp"
 #include "model/principal.hpp"
 #include "model/timestamp.hpp"
 #include "service/background_work.hpp"
 #include "service/cursor.hpp"
 #include "service/parameters.hpp"
+#include "store/changes.hpp"
 
 namespace comptroller::service {
 
@@ -29,6 +31,7 @@ struct Call {
   std::vector<Parameter> parameters = {};
   std::string body = {};  // a JSON object, or empty
   std::optional<std::string> idempotency_key = {};
+  std::optional<std::string> request_id = {};  // of an HTTP request
 };
 
 struct Answer {
@@ -36,15 +39,23 @@ struct Answer {
   bool is_replay = false;
 };
 
-// The context of a handler. A read sees one snapshot; a write runs in a transaction.
+// The context of a handler. A read sees one snapshot; a write runs in a transaction, and writes
+// records with `changes`.
 struct Context {
   db::Connection& connection;
+  store::Changes* written;
   const Principal& principal;
   const Environment& environment;
   CursorKeys cursor_keys;
   BackgroundWork& background;
   std::string_view operation;  // its name
   Timestamp now;
+
+  // The changes of a write.
+  store::Changes& changes() const {
+    if (written == nullptr) throw Error(Code::internal, std::string(operation) + " is a read");
+    return *written;
+  }
 };
 
 // A call whose request has been read.

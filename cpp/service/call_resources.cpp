@@ -46,10 +46,23 @@ std::shared_ptr<const KeysInFlight::Key> KeysInFlight::reserve(Key key) {
           }};
 }
 
-std::string CallResources::run(const PreparedCall& call, const Principal& principal,
-                               db::Connection& connection) {
-  Context context{connection, principal,      environment,      cursor_keys.read(connection),
-                  background, call.operation, environment.now()};
+std::string CallResources::read(const PreparedCall& call, const Principal& principal,
+                                db::Connection& connection) {
+  Context context{
+      connection, nullptr,        principal,        environment, cursor_keys.read(connection),
+      background, call.operation, environment.now()};
+  return call.run(context);
+}
+
+std::string CallResources::write(const PreparedCall& call, const Principal& principal,
+                                 db::Connection& connection, store::Origin origin) {
+  const Timestamp now = environment.now();
+  origin.recorded_at = now;
+  origin.actor = principal.actor;
+  origin.operation = call.operation;
+  store::Changes changes(connection, std::move(origin), journal_head);
+  Context context{connection, &changes,       principal, environment, cursor_keys.read(connection),
+                  background, call.operation, now};
   return call.run(context);
 }
 

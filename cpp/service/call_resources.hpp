@@ -45,9 +45,14 @@ struct CallResources {
   BackgroundWork background;
   StoredCursorKeys cursor_keys = {};
   KeysInFlight keys_in_flight = {};
+  store::JournalHead journal_head = {};  // used by one write at a time
 
-  // Runs a call and returns its answer.
-  std::string run(const PreparedCall& call, const Principal& principal, db::Connection& connection);
+  // Runs a read in a snapshot and returns its answer.
+  std::string read(const PreparedCall& call, const Principal& principal,
+                   db::Connection& connection);
+  // Runs a write in a transaction and returns its answer. `origin` lacks what the call determines.
+  std::string write(const PreparedCall& call, const Principal& principal,
+                    db::Connection& connection, store::Origin origin);
 };
 
 }  // namespace comptroller::service

@@ -118,7 +118,7 @@ PageOf<R> list(Context& context, const Request& request) {
 // Stores one record with the rules of a load.
 template <Record R>
 void ingest(Context& context, R line) {
-  Ingestion ingestion(context.connection, context.principal, std::nullopt, context.now,
+  Ingestion ingestion(context.changes(), context.principal, std::nullopt, context.now,
                       context.environment.make_id);
   ingestion.take(line);
   ingestion.finish();

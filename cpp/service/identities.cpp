@@ -26,10 +26,12 @@ bool write_flags(Context& context, const store::StoredIdentityRow& row, const Le
   const rules::LegacyChange change = rules::write_legacy_flags(
       flags, row.record.id, store::active_controls(context.connection, row.key), context.principal,
       context.now, context.environment.make_id);
-  for (const Control& deleted : change.deleted) store::update_control(context.connection, deleted);
+  for (const Control& deleted : change.deleted) {
+    store::update_control(context.changes(), require<Control>(context, deleted.id.value), deleted);
+  }
   for (Control created : change.created) {
     customer_of(created) = row.record.customer_id.value;
-    store::insert_control(context.connection, created, row);
+    store::insert_control(context.changes(), created, row);
   }
   return !change.is_empty();
 }
@@ -55,7 +57,8 @@ PageOf<Identity> list_identities(Context& context, const ListIdentities& request
 }
 
 Identity update_identity(Context& context, const UpdateIdentity& request) {
-  store::StoredIdentityRow row = require_identity(context, request.id);
+  const store::StoredIdentityRow before = require_identity(context, request.id);
+  store::StoredIdentityRow row = before;
   bool is_changed = write_flags(context, row, request);
   if (request.metadata) {
     row.record.metadata = request.metadata;
@@ -64,16 +67,16 @@ Identity update_identity(Context& context, const UpdateIdentity& request) {
   if (is_changed) {
     if (row.provenance != store::Provenance::own) row.provenance = store::Provenance::changed;
     row.record.updated_at = rules::changed_at(context.now, row.record.updated_at);
-    store::update_identity(context.connection, row);
+    store::update_identity(context.changes(), before, row);
   }
   return show(context, row);
 }
 
 Identity put_identity(Context& context, const PutIdentity& request) {
-  auto found = store::find_identity(context.connection, request.id.value);
+  const auto found = store::find_identity(context.connection, request.id.value);
   store::StoredIdentityRow row;
   if (found) {
-    row = *std::move(found);
+    row = *found;
     if (request.customer_id && *request.customer_id != row.record.customer_id) {
       throw Error(Code::already_exists, "the identity belongs to another customer");
     }
@@ -87,11 +90,11 @@ Identity put_identity(Context& context, const PutIdentity& request) {
   if (request.ref_id) row.record.ref_id = request.ref_id;
   if (request.metadata) row.record.metadata = request.metadata;
   if (row.key == 0) {
-    row.key = store::insert_identity(context.connection, row.record);
+    row.key = store::insert_identity(context.changes(), row.record);
   } else {
     row.provenance = store::Provenance::own;
     row.record.updated_at = rules::changed_at(context.now, row.record.updated_at);
-    store::update_identity(context.connection, row);
+    store::update_identity(context.changes(), *found, row);
   }
   write_flags(context, row, request);
   return show(context, row);
@@ -115,7 +118,7 @@ Control create_control(Context& context, const CreateControl& request) {
       rules::create_control(request, store::active_controls(context.connection, row.key),
                             context.principal, context.now, context.environment.make_id());
   customer_of(control) = row.record.customer_id.value;
-  store::insert_control(context.connection, control, row);
+  store::insert_control(context.changes(), control, row);
   return control;
 }
 
@@ -128,7 +131,7 @@ Control delete_control(Context& context, const DeleteControl& request) {
   }
   const Control deleted =
       rules::delete_control(stored.record, request.reason, context.principal, context.now);
-  store::update_control(context.connection, deleted);
+  store::update_control(context.changes(), stored, deleted);
   return deleted;
 }
 

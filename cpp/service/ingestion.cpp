@@ -40,32 +40,33 @@ store::Stored<R> stored_record(db::Connection& connection, const R& line) {
 
 bool Ingestion::resume(db::Connection& connection, db::Connection& before) {
   store::add_customers_of(connection, before);
-  connection_ = connection;
-  return !has_forgotten_groups_ && std::ranges::all_of(groups_, [&](const auto& group) {
-    return store::group_facts(connection_, group.first) == group.second.facts;
-  });
+  changes_.move_to(connection);
+  return !changes_.has_appended() && !has_forgotten_groups_ &&
+         std::ranges::all_of(groups_, [&](const auto& group) {
+           return store::group_facts(connection, group.first) == group.second.facts;
+         });
 }
 
 template <Record Line>
-std::vector<LineResult> Ingestion::take(std::span<Line* const> lines) {
+std::vector<LineResult> Ingestion::take(const std::vector<NewLine<Line>>& lines) {
   std::vector<LineResult> results(lines.size());
-  if constexpr (requires { take_line(*lines[0]); }) {
+  if constexpr (requires { take_line(*lines[0].record); }) {
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      attempt(results[i], [&] { return take_line(*lines[i]); });
+      attempt(results[i], [&] { return take_line(*lines[i].record); });
     }
   } else {
-    std::vector<decltype(prepare(*lines[0]))> rows;
+    std::vector<decltype(prepare(lines[0]))> rows;
     std::vector<std::size_t> places;  // of the rows among the lines
     rows.reserve(lines.size());
     places.reserve(lines.size());
     for (std::size_t i = 0; i < lines.size(); ++i) {
       attempt(results[i], [&] {
-        rows.push_back(prepare(*lines[i]));
+        rows.push_back(prepare(lines[i]));
         places.push_back(i);
         return Outcome::inserted;
       });
     }
-    const std::vector<db::Insertion> insertions = store::insert_many(connection_, rows);
+    const std::vector<db::Insertion> insertions = store::insert_many(changes_, rows);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       LineResult& result = results[places[i]];
       if (insertions[i] == db::Insertion::deferred) {
@@ -73,23 +74,17 @@ std::vector<LineResult> Ingestion::take(std::span<Line* const> lines) {
         continue;
       }
       const bool is_new = insertions[i] == db::Insertion::inserted;
-      attempt(result, [&] { return is_new ? inserted(*lines[places[i]]) : merge(rows[i]); });
+      attempt(result, [&] { return is_new ? inserted(*lines[places[i]].record) : merge(rows[i]); });
     }
   }
   return results;
 }
 
 template <Record R>
-void Ingestion::set_default_customer(R& line) {
-  std::string& customer = customer_of(line);
-  if (customer.empty()) customer = customer_.value_or(default_customer);
-}
-
-template <Record R>
 Outcome Ingestion::inserted(const R& line) {
   const std::string_view customer = customer_of(line);
   if (customer != last_customer_) {
-    store::ensure_customer(connection_, customer);
+    store::ensure_customer(changes_.connection(), customer);
     last_customer_ = customer;
   }
   if constexpr (std::same_as<R, Claim>) note(line, &Group::confirmed_at);
@@ -101,7 +96,9 @@ bool Ingestion::adopt_implied(store::StoredIdentityRow& stored, const StoredIden
   if (stored.record.customer_id != line.customer_id) {
     throw Error(Code::already_exists, "a control of another customer already names this identity");
   }
-  const StoredIdentity implied = std::exchange(stored.record, line);
+  const store::StoredIdentityRow before = stored;
+  const StoredIdentity& implied = before.record;
+  stored.record = line;
   const bool is_written =
       implied.metadata || implied.updated_at.microseconds != implied.created_at.microseconds;
   if (is_written && line.updated_at < implied.updated_at) {
@@ -110,34 +107,35 @@ bool Ingestion::adopt_implied(store::StoredIdentityRow& stored, const StoredIden
     stored.record.updated_at = implied.updated_at;
   }
   stored.provenance = store::Provenance::own;
-  store::adopt_identity(connection_, stored);
+  store::adopt_identity(changes_, before, stored);
   return true;
 }
 
 Outcome Ingestion::take_line(IdentityLine& line) {
-  set_default_customer(line);
+  set_default_customer(line, customer_);
   const StoredIdentity& identity = line;
   Outcome outcome = Outcome::unchanged;
-  auto stored = store::find_identity(connection_, identity.id.value);
+  auto stored = store::find_identity(changes_.connection(), identity.id.value);
   if (!stored) {
     stored.emplace();
     stored->record = identity;
-    stored->key = store::insert_identity(connection_, identity);
+    stored->key = store::insert_identity(changes_, identity);
     outcome = inserted(identity);
   } else if (adopt_implied(*stored, identity)) {
     outcome = Outcome::inserted;
   } else if (const auto merged = rules::merge(stored->record, identity)) {
+    const store::StoredIdentityRow before = *stored;
     stored->record = *merged;
-    store::update_identity(connection_, *stored);
+    store::update_identity(changes_, before, *stored);
     outcome = Outcome::updated;
   }
   if (!line.user_disabled.value_or(false) && !line.admin_disabled.value_or(false)) return outcome;
-  const std::vector<Control> made =
-      rules::load_legacy_flags(line, identity.id, store::active_controls(connection_, stored->key),
-                               principal_, now_, make_id_);
+  const std::vector<Control> made = rules::load_legacy_flags(
+      line, identity.id, store::active_controls(changes_.connection(), stored->key), principal_,
+      now_, make_id_);
   for (Control control : made) {
     customer_of(control) = identity.customer_id.value;
-    store::insert_control(connection_, control, *stored);
+    store::insert_control(changes_, control, *stored);
   }
   if (!made.empty() && outcome == Outcome::unchanged) outcome = Outcome::updated;
   return outcome;
@@ -149,27 +147,26 @@ store::StoredIdentityRow Ingestion::insert_implied_identity(const Control& line)
   identity.customer_id.value = customer_of(line);
   identity.created_at = line.created_at;
   identity.updated_at = UpdatedAt{line.created_at};
-  const std::int64_t key =
-      store::insert_identity(connection_, identity, store::Provenance::implied);
+  const std::int64_t key = store::insert_identity(changes_, identity, store::Provenance::implied);
   inserted(identity);
   return {{key, std::move(identity)}, store::Provenance::implied};
 }
 
 Outcome Ingestion::take_line(Control& line) {
-  auto identity = store::find_identity(connection_, line.identity_id.value);
+  auto identity = store::find_identity(changes_.connection(), line.identity_id.value);
   if (customer_of(line).empty() && !customer_ && identity) {
     customer_of(line) = identity->record.customer_id.value;
   }
-  set_default_customer(line);
+  set_default_customer(line, customer_);
   const bool is_identity_known =
       identity && identity->record.customer_id.value == customer_of(line);
-  if (is_identity_known && store::insert_new_control(connection_, line, *identity)) {
+  if (is_identity_known && store::insert_new_control(changes_, line, *identity)) {
     return Outcome::inserted;
   }
-  if (const auto stored = store::find<Control>(connection_, line.id.value)) {
+  if (const auto stored = store::find<Control>(changes_.connection(), line.id.value)) {
     const auto merged = rules::merge(stored->record, line);
     if (!merged) return Outcome::unchanged;
-    store::update_control(connection_, *merged);
+    store::update_control(changes_, *stored, *merged);
     return Outcome::updated;
   }
   if (!identity) identity = insert_implied_identity(line);
@@ -178,50 +175,51 @@ Outcome Ingestion::take_line(Control& line) {
   }
   if (!line.deleted_at) {
     if (const auto active =
-            store::active_control(connection_, identity->key, line.type, line.set_by)) {
+            store::active_control(changes_.connection(), identity->key, line.type, line.set_by)) {
       if (!rules::is_legacy_control(*active)) {
         throw Error::conflict("a control of this type and setter is active for the identity",
                               active->id.value);
       }
-      store::remove_control(connection_, active->id);
+      store::exchange_control(changes_, active->id, line, *identity);
+      return Outcome::inserted;
     }
   }
-  store::insert_control(connection_, line, *identity);
+  store::insert_control(changes_, line, *identity);
   return Outcome::inserted;
 }
 
-const Orchestration* Ingestion::prepare(Orchestration& line) {
-  set_default_customer(line);
-  return &line;
+store::NewOrchestration Ingestion::prepare(const NewLine<Orchestration>& line) {
+  set_default_customer(*line.record, customer_);
+  return {line.record, line.content};
 }
 
-Outcome Ingestion::merge(const Orchestration* line) {
-  const auto stored = stored_record(connection_, *line);
-  const auto merged = rules::merge(stored.record, *line);
+Outcome Ingestion::merge(const store::NewOrchestration& line) {
+  const auto stored = stored_record(changes_.connection(), *line.orchestration);
+  const auto merged = rules::merge(stored.record, *line.orchestration);
   if (!merged) return Outcome::unchanged;
-  store::update_orchestration(connection_, stored.key, *merged);
+  store::update_orchestration(changes_, stored, *merged);
   return Outcome::updated;
 }
 
 Outcome Ingestion::take_line(PayoutGroup& line) {
-  set_default_customer(line);
+  set_default_customer(line, customer_);
   rules::complete(line);
-  const auto stored = store::find<PayoutGroup>(connection_, line.id.value);
+  const auto stored = store::find<PayoutGroup>(changes_.connection(), line.id.value);
   if (!stored) {
-    store::insert_payout_group(connection_, line);
+    store::insert_payout_group(changes_, line);
     return inserted(line);
   }
   // A line written before its claims were confirmed then equals the stored group.
-  store::raise_to_claims(connection_, line);
+  store::raise_to_claims(changes_.connection(), line);
   const auto merged = rules::merge(stored->record, line);
   if (!merged) return Outcome::unchanged;
-  store::update_payout_group(connection_, *stored, *merged);
+  store::update_payout_group(changes_, *stored, *merged);
   return Outcome::updated;
 }
 
 Outcome Ingestion::take_line(RewardAddress& line) {
-  set_default_customer(line);
-  const auto stored = store::find<RewardAddress>(connection_, line.id.value);
+  set_default_customer(line, customer_);
+  const auto stored = store::find<RewardAddress>(changes_.connection(), line.id.value);
   const bool has_status = line.status.has_value();
   rules::complete(line);
   if (stored && !has_status &&
@@ -230,37 +228,39 @@ Outcome Ingestion::take_line(RewardAddress& line) {
   }
   if (line.payout_group_id) {
     check_customer(group(*line.payout_group_id).facts, customer_of(line));
-    if (const auto named = store::find<PayoutGroup>(connection_, line.payout_group_id->value)) {
+    if (const auto named =
+            store::find<PayoutGroup>(changes_.connection(), line.payout_group_id->value)) {
       rules::check_attribution(line, named->record);
     }
   }
   if (!stored) {
-    if (const auto taken = store::find_address(connection_, line.ledger, line.address.value)) {
+    if (const auto taken =
+            store::find_address(changes_.connection(), line.ledger, line.address.value)) {
       throw Error::conflict("the address is already registered", taken->record.id.value);
     }
-    store::insert(connection_, line);
+    store::insert(changes_, line);
     return inserted(line);
   }
   const auto merged = rules::merge(stored->record, line);
   if (!merged) return Outcome::unchanged;
-  store::update(connection_, stored->key, *merged);
+  store::update(changes_, *stored, *merged);
   return Outcome::updated;
 }
 
 Ingestion::Group& Ingestion::group(const GroupId& id) {
-  const std::int64_t symbol = connection_.get().symbols().intern(id.value);
+  const std::int64_t symbol = changes_.connection().symbols().intern(id.value);
   const auto known = groups_.find(symbol);
   if (known != groups_.end()) return known->second;
   if (groups_.size() >= max_cached_groups) {
     finish();
     has_forgotten_groups_ = true;
   }
-  return groups_.emplace(symbol, Group{store::group_facts(connection_, symbol), {}, {}})
+  return groups_.emplace(symbol, Group{store::group_facts(changes_.connection(), symbol), {}, {}})
       .first->second;
 }
 
 void Ingestion::check_customer(const store::GroupFacts& group, std::string_view customer) {
-  if (!group.is_known || group.customer == connection_.get().symbols().find(customer)) return;
+  if (!group.is_known || group.customer == changes_.connection().symbols().find(customer)) return;
   throw Error(Code::already_exists, "the payout group belongs to another customer");
 }
 
@@ -271,18 +271,19 @@ void Ingestion::note(const Claim& claim, std::optional<Timestamp> Group::* lates
   time = std::max(time, at);
 }
 
-store::NewClaim Ingestion::prepare(Claim& line) {
-  set_default_customer(line);
-  const store::GroupFacts& facts = group(line.payout_group_id).facts;
-  check_customer(facts, customer_of(line));
-  return {&line, facts.jurisdiction};
+store::NewClaim Ingestion::prepare(const NewLine<Claim>& line) {
+  Claim& claim = *line.record;
+  set_default_customer(claim, customer_);
+  const store::GroupFacts& facts = group(claim.payout_group_id).facts;
+  check_customer(facts, customer_of(claim));
+  return {&claim, facts.jurisdiction, line.content};
 }
 
 Outcome Ingestion::merge(const store::NewClaim& line) {
-  const auto stored = stored_record(connection_, *line.claim);
+  const auto stored = stored_record(changes_.connection(), *line.claim);
   const auto merged = rules::merge(stored.record, *line.claim);
   if (!merged) return Outcome::unchanged;
-  store::update_claim(connection_, stored.key, *merged, line.jurisdiction);
+  store::update_claim(changes_, stored, *merged, line.jurisdiction);
   if (stored.record.payout_group_id != merged->payout_group_id ||
       rules::claim_all_confirmed_at(*merged) < rules::claim_all_confirmed_at(stored.record)) {
     note(stored.record, &Group::withdrawn_at);
@@ -292,33 +293,34 @@ Outcome Ingestion::merge(const store::NewClaim& line) {
 }
 
 Outcome Ingestion::take_line(const Balance& line) {
-  if (!store::find<RewardAddress>(connection_, line.address_id.value)) {
+  if (!store::find<RewardAddress>(changes_.connection(), line.address_id.value)) {
     throw Error::field(Code::not_found, "address_id", "there is no reward address with this id");
   }
-  if (const auto stored = store::find_balance(connection_, line.address_id, line.at)) {
+  if (const auto stored = store::find_balance(changes_.connection(), line.address_id, line.at)) {
     rules::merge(*stored, line);
     return Outcome::unchanged;
   }
-  store::insert(connection_, line);
+  store::insert(changes_, line);
   return Outcome::inserted;
 }
 
 void Ingestion::finish() {
   for (const auto& [symbol, group] : groups_) {
     if (group.confirmed_at) {
-      store::raise_last_claim_all(connection_, symbol, *group.confirmed_at);
+      store::raise_last_claim_all(changes_, symbol, *group.confirmed_at);
     }
-    if (group.withdrawn_at) store::withdraw_claim_all(connection_, symbol, *group.withdrawn_at);
+    if (group.withdrawn_at)
+      store::withdraw_claim_all(changes_.connection(), symbol, *group.withdrawn_at);
   }
   groups_.clear();
 }
 
-template std::vector<LineResult> Ingestion::take(std::span<IdentityLine* const>);
-template std::vector<LineResult> Ingestion::take(std::span<Control* const>);
-template std::vector<LineResult> Ingestion::take(std::span<Orchestration* const>);
-template std::vector<LineResult> Ingestion::take(std::span<PayoutGroup* const>);
-template std::vector<LineResult> Ingestion::take(std::span<RewardAddress* const>);
-template std::vector<LineResult> Ingestion::take(std::span<Claim* const>);
-template std::vector<LineResult> Ingestion::take(std::span<Balance* const>);
+template std::vector<LineResult> Ingestion::take(const std::vector<NewLine<IdentityLine>>&);
+template std::vector<LineResult> Ingestion::take(const std::vector<NewLine<Control>>&);
+template std::vector<LineResult> Ingestion::take(const std::vector<NewLine<Orchestration>>&);
+template std::vector<LineResult> Ingestion::take(const std::vector<NewLine<PayoutGroup>>&);
+template std::vector<LineResult> Ingestion::take(const std::vector<NewLine<RewardAddress>>&);
+template std::vector<LineResult> Ingestion::take(const std::vector<NewLine<Claim>>&);
+template std::vector<LineResult> Ingestion::take(const std::vector<NewLine<Balance>>&);
 
 }  // namespace comptroller::service

@@ -15,6 +15,7 @@
 #include "store/claims.hpp"
 #include "store/group_facts.hpp"
 #include "store/identities.hpp"
+#include "store/orchestrations.hpp"
 #include "store/payout_groups.hpp"
 
 namespace comptroller::service {
@@ -27,6 +28,20 @@ struct LineResult {
   bool is_deferred = false;                // neither: take the line again after its table is filled
 };
 
+// A line to store, and the hash of its content (store::content_hash) if it is known.
+template <Record Line>
+struct NewLine {
+  Line* record = nullptr;
+  const journal::Hash* content = nullptr;
+};
+
+// Sets the customer of a line without one: `customer`, or `default`.
+template <Record R>
+void set_default_customer(R& line, const std::optional<std::string>& customer) {
+  std::string& own = customer_of(line);
+  if (own.empty()) own = customer.value_or(default_customer);
+}
+
 // Takes the lines of one kind inside one write transaction. A line is rejected before anything is
 // written for it, so the transaction can continue. Failures of the store are thrown. For one
 // thread.
@@ -34,9 +49,9 @@ class Ingestion {
  public:
   // `customer` is the customer of lines without a customer_id; default: `default`. A control has
   // the customer of its identity.
-  Ingestion(db::Connection& connection, const Principal& principal,
+  Ingestion(store::Changes& changes, const Principal& principal,
             std::optional<std::string> customer, Timestamp now, rules::MakeId make_id)
-      : connection_(connection),
+      : changes_(changes),
         principal_(principal),
         customer_(std::move(customer)),
         now_(now),
@@ -50,12 +65,11 @@ class Ingestion {
   // Takes lines; the results are the same as if the lines were taken one by one. Sets the customer
   // of a line without one. Lines are deferred only while their table is being filled.
   template <Record Line>
-  std::vector<LineResult> take(std::span<Line* const> lines);
+  std::vector<LineResult> take(const std::vector<NewLine<Line>>& lines);
   // Takes one line; throws its rejection.
   template <Record Line>
   Outcome take(Line& line) {
-    Line* const lines[] = {&line};
-    const std::vector<LineResult> results = take(std::span<Line* const>(lines));
+    const std::vector<LineResult> results = take(std::vector{NewLine<Line>{&line}});
     if (results.front().rejection) throw Error(*results.front().rejection);
     return results.front().outcome;
   }
@@ -73,10 +87,10 @@ class Ingestion {
 
   // Claims and orchestrations are inserted in batches: `prepare` validates a line, `merge` takes a
   // line whose id is stored.
-  store::NewClaim prepare(Claim& line);
-  const Orchestration* prepare(Orchestration& line);
+  store::NewClaim prepare(const NewLine<Claim>& line);
+  store::NewOrchestration prepare(const NewLine<Orchestration>& line);
   Outcome merge(const store::NewClaim& line);
-  Outcome merge(const Orchestration* line);
+  Outcome merge(const store::NewOrchestration& line);
   // Lines of other kinds are taken one by one, because a line may read what the previous line
   // wrote.
   Outcome take_line(IdentityLine& line);
@@ -85,8 +99,6 @@ class Ingestion {
   Outcome take_line(RewardAddress& line);
   Outcome take_line(const Balance& line);
 
-  template <Record R>
-  void set_default_customer(R& line);
   // Creates the customer of an inserted line if it is new.
   template <Record R>
   Outcome inserted(const R& line);
@@ -97,7 +109,7 @@ class Ingestion {
   void note(const Claim& claim, std::optional<Timestamp> Group::* latest);
   bool adopt_implied(store::StoredIdentityRow& stored, const StoredIdentity& line);
 
-  std::reference_wrapper<db::Connection> connection_;
+  store::Changes& changes_;
   const Principal& principal_;
   std::optional<std::string> customer_;
   Timestamp now_;

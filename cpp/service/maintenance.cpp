@@ -6,6 +6,7 @@
 #include "json/writer.hpp"
 #include "service/authorisation.hpp"
 #include "store/invariants.hpp"
+#include "store/journal_check.hpp"
 
 namespace comptroller::service {
 
@@ -54,6 +55,7 @@ std::string check(Service& service, const Principal& principal) {
   }
   if (is_whole) {
     std::ranges::move(store::broken_invariants(*connection), std::back_inserter(findings));
+    std::ranges::move(store::check_journal(*connection).findings, std::back_inserter(findings));
   }
   soundness.ok = findings.empty();
   return json::to_text(soundness);

@@ -27,15 +27,17 @@ std::string fingerprint_of(std::string_view request) {
 PendingWrite::PendingWrite(CallResources& resources, Principal principal, const Call& call)
     : resources_(resources),
       principal_(std::move(principal)),
-      prepared_(call.operation->prepare(*call.operation, principal_, call)) {
+      prepared_(call.operation->prepare(*call.operation, principal_, call)),
+      request_id_(call.request_id) {
   if (!call.idempotency_key) return;
   reservation_ = resources.keys_in_flight.reserve(
       {principal_.customer.value_or(""), call.operation->name, *call.idempotency_key});
 }
 
 void PendingWrite::run(db::Connection& connection) {
+  store::Origin origin{.request_id = request_id_};
   if (!reservation_) {
-    answer_ = {resources_.run(prepared_, principal_, connection), false};
+    answer_ = {resources_.write(prepared_, principal_, connection, std::move(origin)), false};
     return;
   }
   const store::IdempotencyKey& key = *reservation_;
@@ -49,7 +51,8 @@ void PendingWrite::run(db::Connection& connection) {
     answer_ = {std::move(stored->answer), true};
     return;
   }
-  answer_ = {resources_.run(prepared_, principal_, connection), false};
+  origin.idempotency_key = journal::bytes_of(journal::sha256(key.key));
+  answer_ = {resources_.write(prepared_, principal_, connection, std::move(origin)), false};
   store::keep_answer(connection, key, {fingerprint, answer_.body}, now);
   if (store::delete_expired_answers(connection, now)) resources_.background.start();
 }

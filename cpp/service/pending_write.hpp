@@ -24,6 +24,7 @@ class PendingWrite {
   CallResources& resources_;
   Principal principal_;
   PreparedCall prepared_;
+  std::optional<std::string> request_id_;
   std::shared_ptr<const KeysInFlight::Key> reservation_;
   Answer answer_;
 };

@@ -18,16 +18,16 @@ void check_group(Context& context, const RewardAddress& address, const GroupId& 
 
 // These functions save and return the new state of a stored record.
 PayoutGroup save(Context& context, const store::Stored<PayoutGroup>& before, PayoutGroup after) {
-  if (!store::update_payout_group(context.connection, before, after)) context.background.start();
+  if (!store::update_payout_group(context.changes(), before, after)) context.background.start();
   return after;
 }
 
 Claim save(Context& context, const store::Stored<Claim>& before, Claim after) {
   const std::int64_t group = context.connection.symbols().intern(after.payout_group_id.value);
-  store::update_claim(context.connection, before.key, after,
+  store::update_claim(context.changes(), before, after,
                       store::group_facts(context.connection, group).jurisdiction);
   if (const auto confirmed_at = rules::claim_all_confirmed_at(after)) {
-    store::raise_last_claim_all(context.connection, group, *confirmed_at);
+    store::raise_last_claim_all(context.changes(), group, *confirmed_at);
   }
   return after;
 }
@@ -43,7 +43,7 @@ PayoutGroup create_payout_group(Context& context, const CreatePayoutGroup& reque
   PayoutGroup group = rules::create_group(request, context.now, context.environment.make_id());
   customer_of(group) = written_customer(context.principal, request.customer_id);
   store::ensure_customer(context.connection, customer_of(group));
-  store::insert_payout_group(context.connection, group);
+  store::insert_payout_group(context.changes(), group);
   return group;
 }
 
@@ -68,7 +68,7 @@ RewardAddress create_reward_address(Context& context, const CreateRewardAddress&
     throw Error::conflict(detail, taken->record.id.value);
   }
   store::ensure_customer(context.connection, customer_of(address));
-  store::insert(context.connection, address);
+  store::insert(context.changes(), address);
   return address;
 }
 
@@ -76,15 +76,16 @@ RewardAddress update_reward_address(Context& context, const UpdateRewardAddress&
   const auto stored = require<RewardAddress>(context, request.id.value);
   RewardAddress address = rules::update_address(stored.record, request);
   if (request.payout_group_id) check_group(context, address, *request.payout_group_id);
-  store::update(context.connection, stored.key, address);
+  store::update(context.changes(), stored, address);
   return address;
 }
 
 RewardAddress observe_reward_address(Context& context, const ObserveRewardAddress& request) {
-  auto stored = require<RewardAddress>(context, request.id.value);
-  stored.record.status = request.status;
-  store::update(context.connection, stored.key, stored.record);
-  return stored.record;
+  const auto stored = require<RewardAddress>(context, request.id.value);
+  RewardAddress address = stored.record;
+  address.status = request.status;
+  store::update(context.changes(), stored, address);
+  return address;
 }
 
 Balance record_balance(Context& context, const Balance& request) {

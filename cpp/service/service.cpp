@@ -13,6 +13,7 @@
 #include "service/operation.hpp"
 #include "store/customers.hpp"
 #include "store/idempotency.hpp"
+#include "store/journal_begin.hpp"
 #include "store/jurisdiction_changes.hpp"
 #include "store/operator_indexes.hpp"
 #include "store/readable_views.hpp"
@@ -24,7 +25,7 @@ namespace {
 constexpr std::size_t max_idempotency_key = 255;
 
 // Creates the initial contents of a store: its secret, the default customer, the readable views.
-void initialise_store(db::Database& database) {
+void initialise_store(db::Database& database, Timestamp now) {
   {
     const db::Lease reader = database.reader();
     if (!database.is_writable()) {
@@ -32,7 +33,7 @@ void initialise_store(db::Database& database) {
       return;
     }
     if (find_secret(*reader) && reader->has_readable_views(store::readable_views()) &&
-        !store::lacks_operator_indexes(*reader)) {
+        !store::lacks_operator_indexes(*reader) && store::journal_size(*reader) > 0) {
       return;
     }
   }
@@ -45,7 +46,13 @@ void initialise_store(db::Database& database) {
     store::ensure_customer(connection, default_customer);
     connection.make_readable_views(store::readable_views());
   });
-  // On a large store this exceeds the time limit of an ordinary write.
+  // On a large store these exceed the time limit of an ordinary write.
+  if (store::journal_size(*database.reader()) == 0) {
+    database.write_bulk([&](db::Connection& connection) {
+      store::begin_journal(connection, now);
+      return true;
+    });
+  }
   if (store::lacks_operator_indexes(*database.reader())) {
     database.write_bulk([](db::Connection& connection) {
       store::make_operator_indexes(connection);
@@ -89,7 +96,7 @@ Service::Service(std::unique_ptr<db::Database> database, Environment environment
                                                        connection, resources_.environment.now()) ||
                                                    are_changes_left;
                                           }}} {
-  initialise_store(*database_);
+  initialise_store(*database_, resources_.environment.now());
   resume_background_work();
 }
 
@@ -152,7 +159,7 @@ PendingWrite Service::prepare_write(const Principal& principal, const Call& call
 
 std::string Service::run(const PreparedCall& read, const Principal& principal,
                          db::Connection& snapshot) {
-  return resources_.run(read, principal, snapshot);
+  return resources_.read(read, principal, snapshot);
 }
 
 Answer Service::call(const Principal& principal, const Call& call) {

@@ -63,17 +63,16 @@ Listing listing_for(db::Connection& connection, const ListClaims& request, Owner
   return listing;
 }
 
-std::vector<db::Insertion> insert_many(db::Connection& connection,
-                                       std::span<const NewClaim> claims) {
+std::vector<db::Insertion> insert_many(Changes& changes, std::span<const NewClaim> claims) {
   return insert_new_many<Claim>(
-      connection, claims.size(),
-      [&](std::size_t row) -> const Claim& { return *claims[row].claim; }, "jurisdiction",
+      changes, claims.size(), [&](std::size_t row) -> const Claim& { return *claims[row].claim; },
+      [&](std::size_t row) { return claims[row].content; }, "jurisdiction",
       [&](std::size_t row, BoundValues&) { return nullable(claims[row].jurisdiction); });
 }
 
-void update_claim(db::Connection& connection, std::int64_t key, const Claim& claim,
+void update_claim(Changes& changes, const Stored<Claim>& before, const Claim& after,
                   std::optional<std::int64_t> jurisdiction) {
-  update(connection, key, claim, {{"jurisdiction", nullable(jurisdiction)}});
+  update(changes, before, after, {{"jurisdiction", nullable(jurisdiction)}});
 }
 
 }  // namespace comptroller::store

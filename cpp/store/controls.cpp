@@ -140,8 +140,13 @@ std::vector<ControlType> types_in_force(db::Connection& connection, std::int64_t
   return types;
 }
 
-bool insert_new_control(db::Connection& connection, const Control& control,
-                        const Stored<StoredIdentity>& identity) {
+namespace {
+
+// Inserts a control with this key; nullopt: the next one.
+bool insert_new_with_key(Changes& changes, const Control& control,
+                         const Stored<StoredIdentity>& identity,
+                         std::optional<std::int64_t> given_key) {
+  db::Connection& connection = changes.connection();
   Place place{Value::of(identity.key), code_of(control.type), code_of(control.set_by)};
   const Covered last = last_until(connection, place, never);
   // The last control has no end exactly if a control of the same identity, type and setter is
@@ -151,8 +156,9 @@ bool insert_new_control(db::Connection& connection, const Control& control,
   const bool is_last = last.created_at <= control.created_at.microseconds;
   const std::int64_t covered = is_last ? std::max(end_of(control), last.until) : unsettled;
   const auto key =
-      insert_new(connection, control,
-                 {{"identity_key", place.identity_key},
+      insert_new(changes, control,
+                 {{"key", nullable(given_key)},
+                  {"identity_key", place.identity_key},
                   {"identity_created_at", Value::of(identity.record.created_at.microseconds)},
                   {"covered_until", Value::of(covered)}});
   if (key && !is_last) {
@@ -162,25 +168,50 @@ bool insert_new_control(db::Connection& connection, const Control& control,
   return key.has_value();
 }
 
-void insert_control(db::Connection& connection, const Control& control,
-                    const Stored<StoredIdentity>& identity) {
-  if (insert_new_control(connection, control, identity)) return;
+void insert_with_key(Changes& changes, const Control& control,
+                     const Stored<StoredIdentity>& identity,
+                     std::optional<std::int64_t> given_key) {
+  if (insert_new_with_key(changes, control, identity, given_key)) return;
   throw Error(Code::internal, "a unique value is taken");
 }
 
-void update_control(db::Connection& connection, const Control& control) {
-  const Place place = place_of(connection, control.id);
-  update(connection, place.key.integer, control);
-  settle(connection, place);
-}
-
-void remove_control(db::Connection& connection, const Id& id) {
-  const Place place = place_of(connection, id);
+void remove_control(Changes& changes, const Stored<Control>& control) {
+  db::Connection& connection = changes.connection();
+  const Place place = place_of(connection, control.record.id);
   connection.run("DELETE FROM controls WHERE key = ?", place.key);
   // A load of the remaining controls might no longer recreate an implied identity as it is stored.
   connection.run("UPDATE identities SET implied = ?2 WHERE key = ?1 AND implied = ?3",
                  place.identity_key, code_of(Provenance::changed), code_of(Provenance::implied));
   settle(connection, place);
+  changes.deleted(control.key, control.record);
+}
+
+}  // namespace
+
+bool insert_new_control(Changes& changes, const Control& control,
+                        const Stored<StoredIdentity>& identity) {
+  return insert_new_with_key(changes, control, identity, std::nullopt);
+}
+
+void insert_control(Changes& changes, const Control& control,
+                    const Stored<StoredIdentity>& identity) {
+  insert_with_key(changes, control, identity, std::nullopt);
+}
+
+void update_control(Changes& changes, const Stored<Control>& before, const Control& after) {
+  const Place place = place_of(changes.connection(), after.id);
+  update(changes, before, after);
+  settle(changes.connection(), place);
+}
+
+void exchange_control(Changes& changes, const Id& removed, const Control& control,
+                      const Stored<StoredIdentity>& identity) {
+  // SQLite would give the key of the removed control again, if it was the last.
+  const std::int64_t key = changes.last_key(Control::table) + 1;
+  const auto stored = find<Control>(changes.connection(), removed.value);
+  if (!stored) throw Error(Code::internal, "a control that was read is no longer in the store");
+  remove_control(changes, *stored);
+  insert_with_key(changes, control, identity, key);
 }
 
 }  // namespace comptroller::store

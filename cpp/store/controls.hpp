@@ -20,14 +20,16 @@ std::vector<ControlType> types_in_force(db::Connection& connection, std::int64_t
 
 // Inserts a control unless its id is taken, or it is active and another active control has its type
 // and setter. Returns whether it was inserted.
-bool insert_new_control(db::Connection& connection, const Control& control,
+bool insert_new_control(Changes& changes, const Control& control,
                         const Stored<StoredIdentity>& identity);
 // Inserts a control; throws internal if a control with its id, or an active one of its type and
 // setter, exists.
-void insert_control(db::Connection& connection, const Control& control,
+void insert_control(Changes& changes, const Control& control,
                     const Stored<StoredIdentity>& identity);
-// Replaces the control with this id. Identity, type, setter and created_at must not change.
-void update_control(db::Connection& connection, const Control& control);
-void remove_control(db::Connection& connection, const Id& id);
+// Replaces a control. Identity, type, setter and created_at must not change.
+void update_control(Changes& changes, const Stored<Control>& before, const Control& after);
+// Removes a control, and inserts another one of the same identity, type and setter.
+void exchange_control(Changes& changes, const Id& removed, const Control& control,
+                      const Stored<StoredIdentity>& identity);
 
 }  // namespace comptroller::store

@@ -77,22 +77,24 @@ std::optional<StoredIdentityRow> find_own_identity(db::Connection& connection, s
   return read_identity(query, connection.symbols());
 }
 
-std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& identity,
+std::int64_t insert_identity(Changes& changes, const StoredIdentity& identity,
                              Provenance provenance) {
-  return insert(connection, identity, {{"implied", code_of(provenance)}});
+  return insert(changes, identity, {{"implied", code_of(provenance)}});
 }
 
-void update_identity(db::Connection& connection, const StoredIdentityRow& identity) {
-  update(connection, identity.key, identity.record, {{"implied", code_of(identity.provenance)}});
+void update_identity(Changes& changes, const StoredIdentityRow& before,
+                     const StoredIdentityRow& after) {
+  update(changes, before, after.record, {{"implied", code_of(after.provenance)}});
 }
 
-void adopt_identity(db::Connection& connection, const StoredIdentityRow& identity) {
-  update_identity(connection, identity);
+void adopt_identity(Changes& changes, const StoredIdentityRow& before,
+                    const StoredIdentityRow& after) {
+  update_identity(changes, before, after);
   // Lists of identities use only active controls; there is at most one for each type and setter.
-  connection.run(
+  changes.connection().run(
       "UPDATE controls INDEXED BY controls_by_identity SET identity_created_at = ?"
       " WHERE identity_key = ? AND (deleted_at IS NULL) = 1",
-      identity.record.created_at.microseconds, identity.key);
+      after.record.created_at.microseconds, after.key);
 }
 
 }  // namespace comptroller::store

@@ -17,11 +17,13 @@ std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::
 std::optional<StoredIdentityRow> find_own_identity(db::Connection& connection, std::string_view id,
                                                    std::string_view customer);
 
-std::int64_t insert_identity(db::Connection& connection, const StoredIdentity& identity,
+std::int64_t insert_identity(Changes& changes, const StoredIdentity& identity,
                              Provenance provenance = Provenance::own);
-// Replaces the identity with this key; created_at must not change.
-void update_identity(db::Connection& connection, const StoredIdentityRow& identity);
+// Replaces an identity; created_at must not change.
+void update_identity(Changes& changes, const StoredIdentityRow& before,
+                     const StoredIdentityRow& after);
 // Replaces an implied identity with its own line.
-void adopt_identity(db::Connection& connection, const StoredIdentityRow& identity);
+void adopt_identity(Changes& changes, const StoredIdentityRow& before,
+                    const StoredIdentityRow& after);
 
 }  // namespace comptroller::store

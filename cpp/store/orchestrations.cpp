@@ -14,22 +14,22 @@ Value destination_profile(const Orchestration& orchestration, BoundValues& param
 
 }  // namespace
 
-std::vector<db::Insertion> insert_many(db::Connection& connection,
-                                       std::span<const Orchestration* const> orchestrations) {
+std::vector<db::Insertion> insert_many(Changes& changes,
+                                       std::span<const NewOrchestration> orchestrations) {
   return insert_new_many<Orchestration>(
-      connection, orchestrations.size(),
-      [&](std::size_t row) -> const Orchestration& { return *orchestrations[row]; },
-      "destination_profile_id",
+      changes, orchestrations.size(),
+      [&](std::size_t row) -> const Orchestration& { return *orchestrations[row].orchestration; },
+      [&](std::size_t row) { return orchestrations[row].content; }, "destination_profile_id",
       [&](std::size_t row, BoundValues& parameters) {
-        return destination_profile(*orchestrations[row], parameters);
+        return destination_profile(*orchestrations[row].orchestration, parameters);
       });
 }
 
-void update_orchestration(db::Connection& connection, std::int64_t key,
-                          const Orchestration& orchestration) {
-  BoundValues parameters(connection.symbols());
-  update(connection, key, orchestration,
-         {{"destination_profile_id", destination_profile(orchestration, parameters)}});
+void update_orchestration(Changes& changes, const Stored<Orchestration>& before,
+                          const Orchestration& after) {
+  BoundValues parameters(changes.connection().symbols());
+  update(changes, before, after,
+         {{"destination_profile_id", destination_profile(after, parameters)}});
 }
 
 }  // namespace comptroller::store

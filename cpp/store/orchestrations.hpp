@@ -6,10 +6,14 @@
 
 namespace comptroller::store {
 
+struct NewOrchestration {
+  const Orchestration* orchestration = nullptr;
+  const journal::Hash* content = nullptr;  // its content_hash, if it is known
+};
 // Inserts orchestrations in order, except those whose id is taken; returns the outcome of each.
-std::vector<db::Insertion> insert_many(db::Connection& connection,
-                                       std::span<const Orchestration* const> orchestrations);
-void update_orchestration(db::Connection& connection, std::int64_t key,
-                          const Orchestration& orchestration);
+std::vector<db::Insertion> insert_many(Changes& changes,
+                                       std::span<const NewOrchestration> orchestrations);
+void update_orchestration(Changes& changes, const Stored<Orchestration>& before,
+                          const Orchestration& after);
 
 }  // namespace comptroller::store

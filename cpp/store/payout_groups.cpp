@@ -19,6 +19,9 @@ constexpr std::string_view latest_claim_all =
     " AND onchain_status = 2"
     " AND claim_type = (SELECT key FROM symbols WHERE text = 'CLAIM_ALL')";
 
+constexpr std::string_view confirmed_at_of_group =
+    "SELECT claim_all_confirmed_at FROM payout_groups WHERE id = ?1";
+
 void check_claims_agree(db::Connection& connection, std::int64_t group, std::int64_t customer) {
   db::Query query = connection.query(
       "SELECT 1 FROM claims INDEXED BY claims_by_group WHERE payout_group_id = $group"
@@ -55,7 +58,8 @@ Value nullable(const std::optional<Timestamp>& time) {
 
 }  // namespace
 
-void insert_payout_group(db::Connection& connection, PayoutGroup group) {
+void insert_payout_group(Changes& changes, PayoutGroup group) {
+  db::Connection& connection = changes.connection();
   const std::optional<std::int64_t> named = connection.symbols().find(group.id.value);
   std::optional<Timestamp> confirmed_at;
   if (named) {  // otherwise no claim or address refers to the group
@@ -64,32 +68,37 @@ void insert_payout_group(db::Connection& connection, PayoutGroup group) {
     confirmed_at = read_time(connection, latest_claim_all, *named);
     group.last_claim_all_at = std::max(group.last_claim_all_at, confirmed_at);
   }
-  insert(connection, group, {{"claim_all_confirmed_at", nullable(confirmed_at)}});
+  insert(changes, group, {{"claim_all_confirmed_at", nullable(confirmed_at)}});
   if (named && group.jurisdiction) begin_jurisdiction_change(connection, *named);
 }
 
-bool update_payout_group(db::Connection& connection, const Stored<PayoutGroup>& before,
+bool update_payout_group(Changes& changes, const Stored<PayoutGroup>& before,
                          const PayoutGroup& after) {
+  db::Connection& connection = changes.connection();
   const std::int64_t symbol = connection.symbols().intern(after.id.value);
   if (before.record.ledger != after.ledger) check_ledger_agrees(connection, symbol, after.ledger);
-  update(connection, before.key, after);
+  update(changes, before, after);
   return before.record.jurisdiction == after.jurisdiction ||
          begin_jurisdiction_change(connection, symbol);
 }
 
 void raise_to_claims(db::Connection& connection, PayoutGroup& group) {
-  const auto confirmed_at =
-      read_time(connection, "SELECT claim_all_confirmed_at FROM payout_groups WHERE id = ?1",
-                connection.symbols().find(group.id.value).value_or(0));
+  const auto confirmed_at = read_time(connection, confirmed_at_of_group,
+                                      connection.symbols().find(group.id.value).value_or(0));
   group.last_claim_all_at = std::max(group.last_claim_all_at, confirmed_at);
 }
 
-void raise_last_claim_all(db::Connection& connection, std::int64_t group, Timestamp at) {
-  connection.run(
-      "UPDATE payout_groups SET claim_all_confirmed_at = ?2, last_claim_all_at ="
-      " CASE WHEN last_claim_all_at > ?2 THEN last_claim_all_at ELSE ?2 END WHERE id = ?1"
-      " AND (claim_all_confirmed_at IS NULL OR claim_all_confirmed_at < ?2)",
-      group, at.microseconds);
+void raise_last_claim_all(Changes& changes, std::int64_t group, Timestamp at) {
+  db::Connection& connection = changes.connection();
+  const auto confirmed_at = read_time(connection, confirmed_at_of_group, group);
+  if (confirmed_at >= at) return;
+  const auto stored = find_where<PayoutGroup>(connection, {"id = ?", {Value::of(group)}});
+  if (!stored) return;
+  PayoutGroup raised = stored->record;
+  raised.last_claim_all_at = std::max(raised.last_claim_all_at, std::optional(at));
+  update(changes, *stored, raised);
+  connection.run("UPDATE payout_groups SET claim_all_confirmed_at = ?2 WHERE id = ?1", group,
+                 at.microseconds);
 }
 
 // Unless a later confirmation is stored. `IS NOT TRUE` includes NULL: no confirmation is stored.

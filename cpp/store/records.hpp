@@ -1,21 +1,15 @@
-// Finds, inserts and updates records of any kind.
+// Finds, inserts, updates and deletes records of any kind.
 #pragma once
 
 #include <optional>
 #include <span>
 
 #include "model/error.hpp"
+#include "store/changes.hpp"
 #include "store/columns.hpp"
 #include "store/sql.hpp"
 
 namespace comptroller::store {
-
-// A record and its key. Keys ascend in order of insertion.
-template <Record R>
-struct Stored {
-  std::int64_t key = 0;
-  R record;
-};
 
 // A column of a record's table that is not a field of the record.
 struct MoreColumn {
@@ -67,48 +61,76 @@ int bind_columns(db::Query& query, const R& record, BoundValues& parameters,
 // Inserts a record unless one of its unique values is taken; returns its key if it was inserted.
 // The names in `more` must be the same in every call for R.
 template <Record R>
-std::optional<std::int64_t> insert_new(db::Connection& connection, const R& record,
+std::optional<std::int64_t> insert_new(Changes& changes, const R& record,
                                        std::initializer_list<MoreColumn> more = {}) {
   static const std::string sql = insert_sql(R::table, column_names<R>(more));
-  BoundValues parameters(connection.symbols());
-  db::Query query = connection.query(sql);
-  bind_columns(query, record, parameters, more);
-  return query.insert();
+  changes.before_insert<R>();
+  std::optional<std::int64_t> key;
+  {
+    BoundValues parameters(changes.connection().symbols());
+    db::Query query = changes.connection().query(sql);
+    bind_columns(query, record, parameters, more);
+    key = query.insert();
+  }
+  if (key) changes.inserted(*key, record);
+  return key;
 }
 
-// Does the same for records in order, which a driver may insert together. They have one further
-// column; `value_of(position, parameters)` returns its value.
-template <Record R, class RecordOf, class ValueOf>
-std::vector<db::Insertion> insert_new_many(db::Connection& connection, std::size_t count,
-                                           const RecordOf& record_of, std::string_view column,
-                                           const ValueOf& value_of) {
+// Does the same for records in order, which a driver may insert together. `content_of(position)` is
+// the content_hash of a record, or null. They have one further column; `value_of(position,
+// parameters)` returns its value.
+template <Record R, class RecordOf, class ContentOf, class ValueOf>
+std::vector<db::Insertion> insert_new_many(Changes& changes, std::size_t count,
+                                           const RecordOf& record_of, const ContentOf& content_of,
+                                           std::string_view column, const ValueOf& value_of) {
   static const db::InsertStatement statement{R::table, column_names<R>({{column, {}}}),
                                              insert_sql(R::table, column_names<R>({{column, {}}}))};
-  BoundValues parameters(connection.symbols());  // of one row
-  return connection.insert_new(statement, count, [&](db::Query& query, std::size_t row) {
-    parameters.clear();
-    bind_columns(query, record_of(row), parameters, {{column, value_of(row, parameters)}});
-  });
+  BoundValues parameters(changes.connection().symbols());  // of one row
+  if (!changes.is_batch()) {
+    std::vector<db::Insertion> results(count, db::Insertion::taken);
+    for (std::size_t row = 0; row < count; ++row) {
+      parameters.clear();
+      const Value value = value_of(row, parameters);
+      if (insert_new(changes, record_of(row), {{column, value}})) {
+        results[row] = db::Insertion::inserted;
+      }
+    }
+    return results;
+  }
+  changes.before_insert<R>();
+  std::vector<db::Insertion> insertions =
+      changes.connection().insert_new(statement, count, [&](db::Query& query, std::size_t row) {
+        parameters.clear();
+        bind_columns(query, record_of(row), parameters, {{column, value_of(row, parameters)}});
+      });
+  for (std::size_t row = 0; row < count; ++row) {
+    if (insertions[row] != db::Insertion::inserted) continue;
+    changes.inserted_in_batch(record_of(row), content_of(row));
+  }
+  return insertions;
 }
 
 // Inserts a record; its unique values must be free. Returns its key.
 template <Record R>
-std::int64_t insert(db::Connection& connection, const R& record,
+std::int64_t insert(Changes& changes, const R& record,
                     std::initializer_list<MoreColumn> more = {}) {
-  if (const auto key = insert_new(connection, record, more)) return *key;
+  if (const auto key = insert_new(changes, record, more)) return *key;
   throw Error(Code::internal, "a unique value is taken");
 }
 
-// Replaces the record with this key. Columns that are not fields keep their values, except `more`,
-// whose names must be the same in every call for R.
+// Replaces a record. Columns that are not fields keep their values, except `more`, whose names must
+// be the same in every call for R.
 template <Record R>
-void update(db::Connection& connection, std::int64_t key, const R& record,
+void update(Changes& changes, const Stored<R>& before, const R& after,
             std::initializer_list<MoreColumn> more = {}) {
   static const std::string sql = update_sql(R::table, column_names<R>(more));
-  BoundValues parameters(connection.symbols());
-  db::Query query = connection.query(sql);
-  const int last = bind_columns(query, record, parameters, more);
-  query.bind(last + 1, key).run();
+  {
+    BoundValues parameters(changes.connection().symbols());
+    db::Query query = changes.connection().query(sql);
+    const int last = bind_columns(query, after, parameters, more);
+    query.bind(last + 1, before.key).run();
+  }
+  changes.changed(before.key, before.record, after);
 }
 
 }  // namespace comptroller::store

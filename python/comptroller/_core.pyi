@@ -111,6 +111,7 @@ class Store:
         parameters: list[tuple[str, str]],
         body: bytes | None = None,
         idempotency_key: str | None = None,
+        request_id: str | None = None,
     ) -> tuple[bytes, bool]: ...
     def load(
         self,
@@ -119,6 +120,7 @@ class Store:
         source: str | Readable,
         *,
         are_rows: bool,  # `source` runs the caller's code, so the calling thread reads it
+        input_name: str | None = None,  # for the journal
         customer_id: str | None,
         keep_going: bool,
         dry_run: bool,
@@ -169,6 +171,7 @@ class DeferredWrites:
         parameters: list[tuple[str, str]],
         body: bytes | None = None,
         idempotency_key: str | None = None,
+        request_id: str | None = None,
     ) -> int:
         """Queues a write; returns its ticket. Raises Error if the request is invalid."""
 
@@ -293,3 +296,27 @@ def end_with_input(*, within_s: int) -> None:
 
     If the process has not ended `within_s` seconds later, it ends with exit code 1.
     """
+
+def journal_entries(
+    store: Store,
+    principal: Principal,
+    from_sequence: int,
+    limit: int,
+    resource: str | None,
+    id: str | None,
+) -> bytes:
+    """Returns a page of entries as JSON."""
+
+def prove_entry(store: Store, principal: Principal, sequence: int) -> bytes:
+    """Returns the proof of inclusion of an entry as JSON."""
+
+def verify_journal(
+    store: Store, principal: Principal, checkpoint: str | None, verifier_key: str
+) -> bytes:
+    """Returns the findings as JSON."""
+
+def sign_checkpoint(store: Store, principal: Principal, name: str, seed: bytes) -> bytes:
+    """Returns a signed checkpoint of the journal."""
+
+def verifier_key(name: str, seed: bytes) -> str:
+    """Returns the key that verifies the checkpoints of a signing key."""

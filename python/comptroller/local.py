@@ -51,6 +51,7 @@ class LocalHost:
             kind,
             given.source,
             are_rows=given.is_of_caller,
+            input_name=options.input_name,
             customer_id=options.customer_id,
             keep_going=options.keep_going,
             dry_run=options.dry_run,
@@ -72,6 +73,10 @@ class LocalHost:
         """Copies the store."""
         refuse_beside_store("destination", destination)
         self.store.backup(self.principal, destination)
+
+    def store_with_principal(self) -> tuple[Store, Principal]:
+        """Returns the store and the caller."""
+        return self.store, self.principal
 
     def check(self) -> bytes:
         """Examines the whole store; returns the findings as JSON."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
@@ -27,9 +28,11 @@ from comptroller.errors import import_in_thread, invalid, require
 from comptroller.operations import Resources, Transport
 
 if TYPE_CHECKING:
+    from comptroller._core import Principal, Store
     from comptroller.analysis.reconciliation import Reconciliation
     from comptroller.analysis.reports import Reports
     from comptroller.analysis.table import Table
+    from comptroller.journal import Journal
 
 _FORMATS = ("ndjson", "csv", "parquet", "xlsx")
 
@@ -51,6 +54,9 @@ class Host(Transport, Protocol):
 
     def check(self) -> bytes:
         """Examines the whole store; returns the findings as JSON."""
+
+    def store_with_principal(self) -> tuple[Store, Principal]:
+        """Returns the store in this process and the caller; raises Unsupported for a remote one."""
 
     @property
     def path(self) -> str | None:
@@ -181,6 +187,7 @@ class Service(Resources):
                 arguments.flag("keep_going", keep_going),
                 arguments.flag("dry_run", dry_run),
                 None if collected is None else collected.take,
+                _name_of(source),
             )
             try:
                 self._host.load(kind, given, how, accounts)
@@ -399,6 +406,13 @@ class Service(Resources):
         with busy("copying the store"):
             self._host.backup(arguments.path("destination", destination))
 
+    @property
+    def journal(self) -> Journal:
+        """Who changed which record when, and whether anything was altered since."""
+        from comptroller.journal import Journal
+
+        return Journal(self._host)
+
     def check(self) -> dict[str, Any]:
         """Examines the whole store and returns the findings; writes nothing.
 
@@ -436,3 +450,13 @@ class Service(Resources):
         names = ", ".join(self._resources())
         each = f"{names}: each has list, iter and stream. In bulk: load, export, reports."
         return html("notebook.html", lines=[f"Service {self._title}", each], columns=[], notes=[])
+
+
+def _name_of(source: object) -> str | None:
+    """Returns the name of the file of a load; None for rows and other objects."""
+    name: object = getattr(source, "name", source)  # an open file's, or a path
+    if isinstance(name, os.PathLike):
+        name = os.fsdecode(name)
+    if not isinstance(name, str):
+        return None
+    return Path(name).name.encode(errors="replace").decode()

@@ -22,8 +22,8 @@ bool is_store_or_empty(SqliteConnection& connection) {
   return is_empty(connection);
 }
 
-// Runs the migrations after `version`. Throws unusable, naming `path` and the first value, if a value
-// is not of the type of its column.
+// Runs the migrations after `version`. Throws unusable, naming `path` and the first value, if a
+// value is not of the type of its column.
 void run_migrations(SqliteConnection& connection, int version, const std::string& path) {
   std::vector<std::string> wrong;
   try {

@@ -17,6 +17,7 @@ from comptroller.errors import Unusable, from_os_error, invalid, unusable
 _STORE_SUFFIXES = (
     *("-wal", "-shm", "-journal", "-lock", "-opening-lock", "-filling"),
     *(".keys", ".keys-lock", ".clients", ".clients-lock", ".pulled"),
+    *(".journal-key", ".journal-key-lock"),
 )
 
 _FORMAT_SUFFIXES = {

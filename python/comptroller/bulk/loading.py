@@ -81,13 +81,17 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoadOptions(NamedTuple):
-    """Options of a load; `customer_id` is the customer of records that name none."""
+    """Options of a load; `customer_id` is the customer of records that name none.
+
+    `input_name` is the name of the source in the journal.
+    """
 
     customer_id: str | None
     keep_going: bool
     dry_run: bool
     # Is called with each rejection as JSON and the text of its line, see Rejects.take.
     rejected: Callable[[bytes | None, bytes], None] | None = None
+    input_name: str | None = None
 
 
 class Opened(NamedTuple):

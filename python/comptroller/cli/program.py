@@ -24,6 +24,7 @@ _MODULES = {
     "report": "reporting",
     "query": "query",
     "reconcile": "reconcile",
+    "journal": "journal",
     "check": "store",
     "backup": "store",
     "migrate": "store",

@@ -53,15 +53,16 @@ def check(db: str, as_json: bool) -> int:
 @click.command()
 @click.argument("dest", type=click.Path())
 @click.option(
-    "--with-keys", is_flag=True, help="Also copy the signing keys and clients of the server."
+    "--with-keys", is_flag=True, help="Also copy the signing keys, and the clients of the server."
 )
 @db_option
 @json_option
 def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
     """Copy the store to DEST; the copy is consistent even while others write.
 
-    --with-keys also writes DEST.keys and DEST.clients. Protect these files like passwords: the
-    signing keys can create tokens for any client. Without the option the copy has no secrets.
+    --with-keys also writes DEST.keys, DEST.clients and DEST.journal-key. Protect these files like
+    passwords: the signing keys can create tokens for any client, and checkpoints. Without the
+    option the copy has no secrets.
     """
     with screen.existing_store(db) as svc, screen.waiting("copying"):
         svc.backup(dest)
@@ -77,10 +78,11 @@ def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
 def _copy_secrets(db: str, dest: str) -> list[str]:
     """Copies the secret files of a store; returns the names of the copies."""
     screen.require_server()
+    from comptroller import journal
     from comptroller.http.oauth import clients, keys
 
     copied = []
-    for file_of in (keys.file_of, clients.file_of):
+    for file_of in (keys.file_of, clients.file_of, journal.key_file_of):
         data = file_of(db).read()
         if data is not None:
             file_of(dest).write(data)

@@ -186,6 +186,7 @@ class App:
             parameters,
             body or None,
             exchange.idempotency_key(),
+            exchange.request_id,
         )
         outcome: Outcome
         if OUTCOME in exchange.scope:

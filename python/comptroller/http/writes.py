@@ -44,6 +44,7 @@ class Writes:
         parameters: list[tuple[str, str]],
         body: bytes | None,
         idempotency_key: str | None,
+        request_id: str | None,
     ) -> Outcome:
         """Executes a write; returns its outcome."""
         waiting = asyncio.get_running_loop().create_future()
@@ -52,7 +53,7 @@ class Writes:
             if not waiting.done():  # it is cancelled if the client disconnected
                 waiting.set_result(outcome)
 
-        call = (self._store, principal, operation, parameters, body, idempotency_key)
+        call = (self._store, principal, operation, parameters, body, idempotency_key, request_id)
         submit = partial(self.deferred.submit, *call)
         if body is None or len(body) < LARGE_BODY:
             self.expect(submit(), wake)

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlencode
 from weakref import WeakSet
 
@@ -115,6 +115,12 @@ class RemoteHost:
         """Raises Unsupported."""
         raise unsupported(
             "a remote store cannot be backed up; run `comptroller backup` on its machine"
+        )
+
+    def store_with_principal(self) -> NoReturn:
+        """Raises Unsupported."""
+        raise unsupported(
+            "the journal of a remote store cannot be read; run `comptroller journal` on its machine"
         )
 
     def check(self) -> bytes:

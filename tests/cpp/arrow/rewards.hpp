@@ -11,6 +11,7 @@
 #include "store/claims.hpp"
 #include "store/customers.hpp"
 #include "store/records.hpp"
+#include "store/writing.hpp"
 
 namespace comptroller::arrow {
 
@@ -40,7 +41,8 @@ inline Claim claim_at(std::int64_t instant) {
 
 inline void insert_claim(db::Connection& connection, const Claim& claim) {
   const std::array claims{store::NewClaim{&claim, std::nullopt}};
-  store::insert_many(connection, claims);
+  store::Writing writing(connection);
+  store::insert_many(writing, claims);
 }
 
 inline void add(const Database& database, const Claim& claim) {

@@ -9,6 +9,7 @@
 #include "store/orchestrations.hpp"
 #include "store/payout_groups.hpp"
 #include "store/reward_addresses.hpp"
+#include "store/writing.hpp"
 
 namespace comptroller::arrow {
 namespace {
@@ -18,16 +19,17 @@ const std::string uuid = "0190163d-8694-739b-aea5-966c26f8ad91";
 
 using Rows = std::vector<std::string>;
 
-void write(const Database& database, const std::function<void(db::Connection&)>& work) {
+void write(const Database& database, const std::function<void(store::Changes&)>& work) {
   database->write([&](db::Connection& connection) {
     store::ensure_customer(connection, "default");
-    work(connection);
+    store::Writing writing(connection);
+    work(writing);
   });
 }
 
-void insert_orchestration(db::Connection& connection, const Orchestration& orchestration) {
-  const std::array orchestrations{&orchestration};
-  store::insert_many(connection, orchestrations);
+void insert_orchestration(store::Changes& writing, const Orchestration& orchestration) {
+  const std::array orchestrations{store::NewOrchestration{&orchestration}};
+  store::insert_many(writing, orchestrations);
 }
 
 // Describes every column as name:format, with a ? if it is nullable, and its children.
@@ -147,12 +149,12 @@ TEST_CASE("recurring addresses keep their text") {
     different.push_back(Label{(i % 2 == 0 ? "0x" : "0X") + digits});
   }
   Rows expected;
-  write(database, [&](db::Connection& connection) {
+  write(database, [&](store::Changes& writing) {
     for (std::size_t i = 0; i < 3 * different.size(); ++i) {
       const Label& address = different[i % different.size()];
       Claim claim = claim_at(static_cast<std::int64_t>(i));
       claim.addresses = Addresses{address, address};
-      insert_claim(connection, claim);
+      insert_claim(writing.connection(), claim);
       expected.push_back("{[" + address.value + ", " + address.value + "]}");
     }
   });
@@ -180,11 +182,11 @@ TEST_CASE("texts of every length are complete, inside their views and outside") 
 TEST_CASE("many symbols have their own texts") {
   const auto database = temporary_database();
   Rows expected;
-  write(database, [&](db::Connection& connection) {
+  write(database, [&](store::Changes& writing) {
     for (int i = 0; i < 10000; ++i) {
       Claim claim = claim_at(i);
       claim.asset_type = Term{"asset " + std::to_string(i % 9000)};
-      insert_claim(connection, claim);
+      insert_claim(writing.connection(), claim);
       expected.push_back("{asset " + std::to_string(i % 9000) + "}");
     }
   });
@@ -193,11 +195,11 @@ TEST_CASE("many symbols have their own texts") {
 
 TEST_CASE("an orchestration's nested records are structs") {
   const auto database = temporary_database();
-  write(database, [](db::Connection& connection) {
+  write(database, [](store::Changes& writing) {
     Orchestration bare_one;
     bare_one.id = Id{"bare"};
     bare_one.status = Word{"PENDING"};
-    insert_orchestration(connection, owned_by_default(bare_one));
+    insert_orchestration(writing, owned_by_default(bare_one));
     Orchestration full = bare_one;
     full.id = Id{"full"};
     full.source_amount = Amount{"-0.10"};
@@ -209,7 +211,7 @@ TEST_CASE("an orchestration's nested records are structs") {
     full.destination = Destination{};
     full.destination->profile = ProfileEndpoint{Id{"p1"}};
     full.metadata = Metadata{{{"k", "v"}, {"empty", ""}}};
-    insert_orchestration(connection, owned_by_default(full));
+    insert_orchestration(writing, owned_by_default(full));
   });
   const RowSource source = source_of(database, [](db::Connection& connection) {
     return store::make_listing<Orchestration>(connection, ListOrchestrations{},
@@ -227,14 +229,14 @@ TEST_CASE("an orchestration's nested records are structs") {
 
 TEST_CASE("an address shows its balance as of the listing's time if it is requested") {
   const auto database = temporary_database();
-  write(database, [](db::Connection& connection) {
+  write(database, [](store::Changes& writing) {
     RewardAddress address;
     address.id = Uuid{uuid};
     address.ledger = Ledger::solana;
     address.address = Label{"9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"};
-    store::insert(connection, owned_by_default(address));
+    store::insert(writing, owned_by_default(address));
     for (const std::int64_t at : {5, 10, 20}) {
-      store::insert(connection,
+      store::insert(writing,
                     Balance{Uuid{uuid}, NonNegativeAmount{std::to_string(at)}, Timestamp{at}});
     }
   });
@@ -266,12 +268,12 @@ TEST_CASE("an address shows its balance as of the listing's time if it is reques
 
 TEST_CASE("a payout group shows its schedule") {
   const auto database = temporary_database();
-  write(database, [](db::Connection& connection) {
+  write(database, [](store::Changes& writing) {
     PayoutGroup group;
     group.id = GroupId{{uuid}};
     group.schedule_type = ScheduleType::daily;
     group.balance = decltype(group.balance){NonNegativeAmount{"0"}};
-    store::insert_payout_group(connection, owned_by_default(group));
+    store::insert_payout_group(writing, owned_by_default(group));
   });
   const RowSource source = source_of(database, [](db::Connection& connection) {
     return store::make_listing<PayoutGroup>(connection, ListPayoutGroups{}, everyone(connection));
@@ -283,23 +285,23 @@ TEST_CASE("a payout group shows its schedule") {
 
 TEST_CASE("an identity shows the values derived from its active controls") {
   const auto database = temporary_database();
-  write(database, [](db::Connection& connection) {
+  write(database, [](store::Changes& writing) {
     StoredIdentity identity;
     identity.id = Id{"free"};
     identity.customer_id = CustomerId{{"default"}};
-    store::insert_identity(connection, identity);
+    store::insert_identity(writing, identity);
     identity.id = Id{"bound"};
     identity.metadata = Metadata{{{"k", "v"}}};
-    const std::int64_t key = store::insert_identity(connection, identity);
+    const std::int64_t key = store::insert_identity(writing, identity);
     Control control;
     control.identity_id = Id{"bound"};
     control.is_overridable = true;
     control.id = Id{"active"};
-    store::insert_control(connection, owned_by_default(control), {key, identity});
+    store::insert_control(writing, owned_by_default(control), {key, identity});
     control.id = Id{"lifted"};
     control.type = ControlType::frozen;
     control.deleted_at = Timestamp{9};
-    store::insert_control(connection, owned_by_default(control), {key, identity});
+    store::insert_control(writing, owned_by_default(control), {key, identity});
   });
   const RowSource identities = source_of(database, [](db::Connection& connection) {
     return store::make_listing<StoredIdentity>(connection, ListIdentities{}, everyone(connection));
@@ -328,12 +330,12 @@ TEST_CASE("an identity shows the values derived from its active controls") {
 TEST_CASE("nulls and booleans keep their positions over many rows") {
   const auto database = temporary_database();
   Rows expected;
-  write(database, [&](db::Connection& connection) {
+  write(database, [&](store::Changes& writing) {
     for (int i = 0; i < 100; ++i) {
       Claim claim = claim_at(i);
       if (i % 9 > 2) claim.submitted_at = Timestamp{i};
       if (i > 90) claim.error_message = Note{std::to_string(i)};
-      insert_claim(connection, claim);
+      insert_claim(writing.connection(), claim);
       expected.push_back("{" + (i % 9 > 2 ? std::to_string(i) : "null") + ", " +
                          (i > 90 ? std::to_string(i) : "null") + "}");
     }

@@ -4,6 +4,7 @@
 
 #include "service/maintenance.hpp"
 #include "service/service_fixture.hpp"
+#include "store/writing.hpp"
 
 namespace comptroller::service {
 namespace {
@@ -16,8 +17,8 @@ struct Loaded : ServiceFixture {
   std::string take(R line, const std::string& customer = "acme") {
     return refusal_of([&] {
              service.database()->write([&](db::Connection& connection) {
-               Ingestion ingestion(connection, provider, customer, now,
-                                   service.environment().make_id);
+               store::Writing writing(connection);
+               Ingestion ingestion(writing, provider, customer, now, service.environment().make_id);
                outcome = ingestion.take(line);
                ingestion.finish();
              });

@@ -7,6 +7,7 @@
 #include "service/ingestion.hpp"
 #include "service/maintenance.hpp"
 #include "service/service_fixture.hpp"
+#include "store/writing.hpp"
 
 namespace comptroller::service {
 namespace {
@@ -143,14 +144,16 @@ std::string transcript(const std::vector<File>& files, std::size_t batch_size) {
   std::string text;
   for (File file : files) {
     fixture.service.database()->write([&](db::Connection& connection) {
-      Ingestion ingestion(connection, fixture.provider, "default", fixture.now,
+      store::Writing writing(connection);
+      Ingestion ingestion(writing, fixture.provider, "default", fixture.now,
                           fixture.service.environment().make_id);
       std::visit(
           [&]<class Line>(std::vector<Line>& lines) {
-            std::vector<Line*> pointers;
-            for (Line& line : lines) pointers.push_back(&line);
-            for (std::span<Line* const> rest(pointers); !rest.empty();) {
-              const auto batch = rest.first(std::min(batch_size, rest.size()));
+            for (std::span<Line> rest(lines); !rest.empty();) {
+              std::vector<NewLine<Line>> batch;
+              for (Line& line : rest.first(std::min(batch_size, rest.size()))) {
+                batch.push_back({&line});
+              }
               rest = rest.subspan(batch.size());
               for (const LineResult& result : ingestion.take(batch)) {
                 text += std::to_string(static_cast<int>(result.outcome));

@@ -324,11 +324,12 @@ struct Transition : ServiceFixture {
 
   void change(const std::string& jurisdiction) {
     service.database()->write([&](db::Connection& connection) {
+      Writing writing(connection);
       for (const std::string& id : large) {
         const auto stored = find<PayoutGroup>(connection, id);
         PayoutGroup changed = stored->record;
         changed.jurisdiction = Term{jurisdiction};
-        update_payout_group(connection, *stored, changed);
+        update_payout_group(writing, *stored, changed);
       }
     });
   }

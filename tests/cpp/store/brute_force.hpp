@@ -9,6 +9,7 @@
 #include "service/ingestion.hpp"
 #include "service/scans.hpp"
 #include "service/service_fixture.hpp"
+#include "store/writing.hpp"
 
 namespace comptroller::store {
 
@@ -272,7 +273,8 @@ void check_filter(ServiceFixture& fixture, const std::string& list, const Record
 template <class Records>
 void store_records(ServiceFixture& fixture, const Records& records) {
   fixture.service.database()->write([&](db::Connection& connection) {
-    service::Ingestion ingestion(connection, fixture.provider, "default", fixture.now,
+    Writing writing(connection);
+    service::Ingestion ingestion(writing, fixture.provider, "default", fixture.now,
                                  fixture.service.environment().make_id);
     for (auto record : records) ingestion.take(record);
     ingestion.finish();

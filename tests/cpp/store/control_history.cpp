@@ -8,6 +8,7 @@
 #include "service/service_fixture.hpp"
 #include "store/identities.hpp"
 #include "store/statement_counts.hpp"
+#include "store/writing.hpp"
 
 namespace comptroller::store {
 namespace {
@@ -48,7 +49,8 @@ struct Histories : ServiceFixture {
 
   void load(Control control) {
     service.database()->write([&](db::Connection& connection) {
-      Ingestion ingestion(connection, provider, "acme", now, service.environment().make_id);
+      store::Writing writing(connection);
+      Ingestion ingestion(writing, provider, "acme", now, service.environment().make_id);
       try {
         ingestion.take(control);
       } catch (const Error&) {  // would be active twice
@@ -194,7 +196,8 @@ TEST_CASE_FIXTURE(
       control.set_by = static_cast<SetBy>(number / 4 % 2);
       control.created_at = {service::start.microseconds - (200'000 - number) * second};
       control.deleted_at = {control.created_at.microseconds + second};
-      insert_control(connection, control, *identity);
+      Writing writing(connection);
+      insert_control(writing, control, *identity);
     }
     return true;
   });

@@ -9,6 +9,7 @@
 #include "store/brute_force.hpp"
 #include "store/payout_groups.hpp"
 #include "store/statement_counts.hpp"
+#include "store/writing.hpp"
 
 namespace comptroller::store {
 namespace {
@@ -28,8 +29,8 @@ struct Groups : ServiceFixture {
   void load(int group, int count) {
     Dice dice(7);
     service.database()->write([&](db::Connection& connection) {
-      service::Ingestion ingestion(connection, provider, "acme", now,
-                                   service.environment().make_id);
+      store::Writing writing(connection);
+      service::Ingestion ingestion(writing, provider, "acme", now, service.environment().make_id);
       for (int number = 0; number < count; ++number) {
         Claim claim;
         claim.id = Id{std::to_string(group) + "-" + std::to_string(number)};
@@ -46,15 +47,19 @@ struct Groups : ServiceFixture {
     });
   }
 
-  // Changes the jurisdiction without the background part; returns the number of changed rows.
+  // Changes the jurisdiction without the background part; returns the number of changed rows,
+  // without the journal's.
   std::int64_t change(const std::string& jurisdiction, std::size_t group = 0) {
     std::int64_t changes = 0;
     service.database()->write([&](db::Connection& connection) {
-      const std::int64_t before = total_changes(connection);
+      for (const char* text : {"test", "payout_groups"}) connection.symbols().intern(text);
+      Writing writing(connection);
+      constexpr std::int64_t entries = 1;
+      const std::int64_t before = total_changes(connection) + entries;
       const auto stored = find<PayoutGroup>(connection, groups[group]);
       PayoutGroup changed = stored->record;
       changed.jurisdiction = Term{jurisdiction};
-      update_payout_group(connection, *stored, changed);
+      update_payout_group(writing, *stored, changed);
       changes = total_changes(connection) - before;
     });
     return changes;

@@ -20,6 +20,7 @@ BY_STATEMENTS = "COMPTROLLER_ONLY_SQL"
 MIB = 1 << 20
 SYMBOLS = {
     ("customers", "key"),
+    *(("journal", column) for column in ("actor", "operation", "resource")),
     ("orchestrations", "status"),
     ("payout_groups", "id"),
     ("payout_groups", "onchain_status"),
@@ -188,6 +189,10 @@ def schema_changes(path: Path) -> int:
     return int(cookie)
 
 
+# The keys of symbols, and what depends on the time of a load.
+DIFFERENT = {("symbols", "key"), ("journal", "recorded_at"), ("journal", "hashes")}
+
+
 def everything(path: Path) -> dict[str, list[tuple[Any, ...]]]:
     """All rows and the schema, with the texts of symbols instead of their keys."""
     connection = sqlite3.connect(path)
@@ -205,7 +210,7 @@ def everything(path: Path) -> dict[str, list[tuple[Any, ...]]]:
             continue
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
         selected = ", ".join(
-            expression(name, column) for column in columns if (name, column) != ("symbols", "key")
+            expression(name, column) for column in columns if (name, column) not in DIFFERENT
         )
         rows[name] = connection.execute(f"SELECT {selected} FROM {name} ORDER BY 1").fetchall()
     schema = connection.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY 1, 2")

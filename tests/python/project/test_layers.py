@@ -35,14 +35,15 @@ ROOMS: dict[str, set[str]] = {
     "sqlite_format": set(),
     "db": {"model"},
     "db/sqlite": {"model", "files", "db", "sqlite_format"},
-    "store": {"model", "json", "db"},
-    "service": {"model", "rules", "json", "db", "store"},
+    "store": {"model", "journal", "json", "db"},
+    "service": {"model", "rules", "journal", "json", "db", "store"},
     "arrow": {"model", "rules", "files", "json", "db", "store"},
-    "load": {"model", "files", "json", "db", "store", "service"},
+    "load": {"model", "files", "journal", "json", "db", "store", "service"},
     "export": {"model", "files", "json", "db", "store", "service"},
     "http": {"model", "service"},
     "bindings": {
-        *("model", "files", "sample", "db/sqlite", "service", "http", "arrow", "load", "export"),
+        *("model", "files", "journal", "sample", "db/sqlite", "service", "http", "arrow"),
+        *("load", "export"),
     },
 }
 

@@ -1,0 +1,24 @@
+-- The journal: one entry for each change of a record, and one for all records that a load inserted.
+-- `hashes` has the SHA-256 of the entry, then those of the subtrees of the Merkle tree (RFC 9162)
+-- that it completes, smallest first. An entry is never changed.
+CREATE TABLE journal (
+  sequence INTEGER PRIMARY KEY,
+  recorded_at INTEGER NOT NULL,
+  actor INTEGER NOT NULL REFERENCES symbols (key),
+  customer_id INTEGER REFERENCES symbols (key),
+  operation INTEGER NOT NULL REFERENCES symbols (key),
+  resource INTEGER REFERENCES symbols (key),
+  key INTEGER,
+  id ANY,
+  content TEXT NOT NULL,
+  idempotency_key BLOB,
+  request_id TEXT,
+  hashes BLOB NOT NULL
+) STRICT;
+CREATE INDEX journal_by_record ON journal (resource, key) WHERE key IS NOT NULL;
+CREATE INDEX journal_batches ON journal (sequence) WHERE key IS NULL;
+CREATE INDEX journal_by_customer ON journal (customer_id) WHERE customer_id IS NOT NULL;
+CREATE TRIGGER journal_is_not_updated BEFORE UPDATE ON journal
+BEGIN SELECT raise(ABORT, 'an entry of the journal is never changed'); END;
+CREATE TRIGGER journal_is_not_deleted BEFORE DELETE ON journal
+BEGIN SELECT raise(ABORT, 'an entry of the journal is never deleted'); END;

@@ -1,0 +1,35 @@
+// What the journal says of a batch: records that were inserted together. The members are sorted by
+// name, as RFC 8785 asks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/scalar.hpp"
+
+namespace comptroller {
+
+struct BatchPart {
+  RECORD(BatchPart, "The records of one table that were inserted together.");
+  FIELD(std::uint64_t, count, "how many");
+  FIELD(std::uint64_t, first_key, "the key of the first");
+  FIELD(std::uint64_t, last_key, "the key of the last");
+  FIELD(std::string, resource, "the table, such as ``claims``");
+  FIELD(std::string, root,
+        "root of the Merkle tree (RFC 9162) over the records' canonical JSON, in order of key");
+};
+
+struct Batch {
+  RECORD(Batch, "Records that were inserted together, by a load or before the journal began.");
+  FIELD(std::optional<std::string>, customer_id, "the customer of lines without one");
+  FIELD(std::optional<std::string>, input, "the name of the input, such as that of a file");
+  FIELD(std::optional<std::string>, input_sha256,
+        "SHA-256 of the bytes of the input; in the last entry of a load");
+  FIELD(std::optional<bool>, keep_going, "whether the load stores the valid lines of any input");
+  FIELD(std::optional<std::uint64_t>, lines, "the number of lines that were read so far");
+  FIELD(std::vector<BatchPart>, records, "the records, by table");
+};
+
+}  // namespace comptroller

@@ -1,0 +1,44 @@
+#include "store/changes.hpp"
+
+#include "model/hexadecimal.hpp"
+
+namespace comptroller::store {
+
+std::int64_t Changes::last_key(std::string_view table) {
+  db::Query query = connection().query("SELECT max(key) FROM " + std::string(table));
+  return query.step() ? query.column(0).integer : 0;
+}
+
+void Changes::begin_part(std::string_view table) {
+  batch_[table].first_key = last_key(table) + 1;
+}
+
+void Changes::add_to_batch(std::string_view table, const journal::Hash& leaf) {
+  batch_[table].tree.append(leaf);
+}
+
+void Changes::finish_batch(Batch about) {
+  if (!is_batch_) return;
+  for (const auto& [table, part] : batch_) {
+    if (part.tree.size() == 0) continue;
+    const journal::Hash root = part.tree.root();
+    about.records.push_back({part.tree.size(), static_cast<std::uint64_t>(part.first_key),
+                             static_cast<std::uint64_t>(last_key(table)), std::string(table),
+                             text_of(HexadecimalDigits{journal::bytes_of(root)})});
+  }
+  is_batch_ = false;
+  batch_.clear();
+  if (about.records.empty() && !has_appended_ && journal_size(connection()) > 0) return;
+  content_ = R"({"batch":)";
+  json::append_canonical<Batch>(content_, RecordFields<Batch>{about});
+  NewEntry entry;
+  entry.content = content_ + '}';
+  append(entry);
+}
+
+void Changes::append(const NewEntry& entry) {
+  append_entry(connection(), head_, origin_, entry);
+  has_appended_ = true;
+}
+
+}  // namespace comptroller::store

@@ -1,0 +1,195 @@
+#include "store/journal.hpp"
+
+#include <bit>
+
+#include "json/writer.hpp"
+#include "store/sql.hpp"
+#include "store/storage.hpp"
+
+namespace comptroller::store {
+
+namespace {
+
+using journal::Hash;
+
+constexpr std::size_t hash_size = sizeof(Hash);
+
+std::string_view bytes_of(std::span<const Hash> hashes) {
+  return {reinterpret_cast<const char*>(hashes.data()), hashes.size_bytes()};
+}
+
+Error broken_tree(std::uint64_t sequence) {
+  return Error::damaged("entry " + std::to_string(sequence) +
+                        " of the journal is missing or has no hash");
+}
+
+// The columns of the journal, in the order of the functions below.
+constexpr std::string_view columns =
+    "sequence, recorded_at, actor, customer_id, operation, resource, key, id, content,"
+    " idempotency_key, request_id";
+
+// Writes the members of an entry that follow those of its content, sorted by name.
+class EntryWriter {
+ public:
+  EntryWriter(std::string& text, std::string_view actor, std::string_view content) : text_(text) {
+    text_.clear();
+    text_ += R"({"actor":)";
+    append(actor);
+    text_.append(1, ',').append(content.substr(1, content.size() - 2));
+  }
+
+  void write(std::string_view name, const auto& view) {
+    text_.append(",\"").append(name).append("\":");
+    append(view);
+  }
+  void close() { text_ += '}'; }
+
+ private:
+  void append(const auto& view) { json::JsonWriter(text_).write(view); }
+
+  std::string& text_;
+};
+
+// The canonical JSON of an entry that is to be appended.
+std::string canonical_text(const Origin& origin, const NewEntry& entry, std::uint64_t sequence) {
+  std::string text;
+  EntryWriter writer(text, origin.actor, entry.content);
+  if (!entry.customer.empty()) writer.write("customer_id", entry.customer);
+  if (!entry.id.empty()) writer.write("id", entry.id);
+  if (origin.idempotency_key) {
+    writer.write("idempotency_key", HexadecimalDigits{*origin.idempotency_key});
+  }
+  if (entry.key) writer.write("key", *entry.key);
+  writer.write("operation", origin.operation);
+  writer.write("recorded_at", origin.recorded_at);
+  if (origin.request_id) writer.write("request_id", std::string_view(*origin.request_id));
+  if (!entry.resource.empty()) writer.write("resource", entry.resource);
+  writer.write("sequence", sequence);
+  writer.close();
+  return text;
+}
+
+// The canonical JSON of a stored entry.
+std::string canonical_text(db::Query& row, db::Symbols& symbols) {
+  const auto is_set = [&](int index) { return !row.column(index).is_null(); };
+  const auto symbol = [&](int index) { return std::string(symbols.text(row.number(index))); };
+  std::string text;
+  EntryWriter writer(text, symbol(2), require_text(row.column(8)));
+  if (is_set(3)) writer.write("customer_id", std::string_view(symbol(3)));
+  if (is_set(7)) {
+    Column<Id, StorageClass::identifier>::read(row.column(7), symbols,
+                                               [&](const auto& id) { writer.write("id", id); });
+  }
+  if (is_set(9)) {
+    const std::string_view digest = require_length(row.column(9), hash_size);
+    writer.write("idempotency_key", HexadecimalDigits{digest});
+  }
+  if (is_set(6)) writer.write("key", row.number(6));
+  writer.write("operation", std::string_view(symbol(4)));
+  writer.write("recorded_at", require_time(row.number(1)));
+  if (is_set(10)) writer.write("request_id", require_text(row.column(10)));
+  if (is_set(5)) writer.write("resource", std::string_view(symbol(5)));
+  writer.write("sequence", row.number(0));
+  writer.close();
+  return text;
+}
+
+// Brings the head to the state of the connection's transaction. The hash of the last entry shows
+// whether a write was undone, or another process has appended entries.
+void update_head(db::Connection& connection, JournalHead& head) {
+  std::uint64_t size = 0;
+  {
+    db::Query last = connection.query(
+        "SELECT sequence, hashes FROM journal"
+        " WHERE sequence = (SELECT max(sequence) FROM journal)");
+    if (last.step()) {
+      size = static_cast<std::uint64_t>(last.number(0)) + 1;
+      const std::string_view hash = last.column(1).bytes.substr(0, hash_size);
+      if (head.tree.size() == size && head.last_hash == hash) return;
+      head.last_hash = hash;
+    } else if (head.tree.size() == 0) {
+      return;
+    }
+  }
+  head.tree = journal::tree_of(size, [&](unsigned level, std::uint64_t index) {
+    return read_hash(connection, level, index);
+  });
+}
+
+}  // namespace
+
+std::uint64_t journal_size(db::Connection& connection) {
+  db::Query last = connection.query("SELECT max(sequence) FROM journal");
+  if (!last.step() || last.column(0).is_null()) return 0;
+  return static_cast<std::uint64_t>(last.number(0)) + 1;
+}
+
+journal::Hash read_hash(db::Connection& connection, unsigned level, std::uint64_t index) {
+  const std::uint64_t sequence = ((index + 1) << level) - 1;
+  db::Query query = connection.query("SELECT hashes FROM journal WHERE sequence = ?");
+  query.bind(1, static_cast<std::int64_t>(sequence));
+  if (!query.step()) throw broken_tree(sequence);
+  const std::string_view hashes = query.column(0).bytes;
+  if (hashes.size() < (level + 1) * hash_size) throw broken_tree(sequence);
+  Hash hash{};
+  std::memcpy(hash.data(), hashes.data() + level * hash_size, hash_size);
+  return hash;
+}
+
+void append_entry(db::Connection& connection, JournalHead& head, const Origin& origin,
+                  const NewEntry& entry) {
+  update_head(connection, head);
+  const std::uint64_t sequence = head.tree.size();
+  const Hash leaf = journal::leaf_hash(canonical_text(origin, entry, sequence));
+  const std::span<const Hash> hashes = head.tree.append(leaf);
+  head.last_hash = bytes_of(hashes.first(1));
+  BoundValues values(connection.symbols());
+  const auto text = [](std::string_view value) {
+    return value.empty() ? Value::null() : Value::of(value);
+  };
+  const auto symbol = [&](std::string_view value) {
+    return value.empty() ? Value::null() : values.symbol(value);
+  };
+  const Value actor = symbol(origin.actor);
+  const Value customer = symbol(entry.customer);
+  const Value operation = symbol(origin.operation);
+  const Value resource = symbol(entry.resource);
+  static const std::string sql = "INSERT INTO journal (" + std::string(columns) +
+                                 ", hashes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+  connection.run(sql, static_cast<std::int64_t>(sequence), origin.recorded_at.microseconds, actor,
+                 customer, operation, resource, nullable(entry.key),
+                 entry.id.empty() ? Value::null() : values.identifier(entry.id),
+                 std::string_view(entry.content),
+                 origin.idempotency_key ? Value::blob(*origin.idempotency_key) : Value::null(),
+                 origin.request_id ? text(*origin.request_id) : Value::null(),
+                 Value::blob(bytes_of(hashes)));
+}
+
+void visit_entries(db::Connection& connection, const EntrySelection& selection,
+                   const std::function<bool(const Entry&)>& visit) {
+  // SQLite would search the index of the customer by each sequence.
+  std::string sql = "SELECT " + std::string(columns) + ", hashes FROM journal";
+  db::Symbols& symbols = connection.symbols();
+  std::vector<Value> values;
+  const auto add = [&](std::string_view condition, const Value& value) {
+    sql.append(values.empty() ? " WHERE " : " AND ").append(condition);
+    values.push_back(value);
+  };
+  const auto symbol = [&](std::string_view text) {
+    return Value::of(symbols.find(text).value_or(0));
+  };
+  if (selection.resource) add("resource = ?", symbol(*selection.resource));
+  if (selection.key) add("key = ?", Value::of(*selection.key));
+  if (selection.customer) add("customer_id = ?", symbol(*selection.customer));
+  add("sequence >= ?", Value::of(static_cast<std::int64_t>(selection.from)));
+  db::Query rows = bound_query(connection, sql + " ORDER BY sequence", values);
+  while (rows.step()) {
+    const auto sequence = static_cast<std::uint64_t>(rows.number(0));
+    if (!visit({sequence, canonical_text(rows, symbols), require_text(rows.column(8)),
+                rows.column(11).bytes})) {
+      return;
+    }
+  }
+}
+
+}  // namespace comptroller::store

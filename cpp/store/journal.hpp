@@ -1,0 +1,69 @@
+// The journal's table: appends entries and reads them (docs/explanation/journal.md).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/database.hpp"
+#include "journal/tree.hpp"
+#include "model/timestamp.hpp"
+
+namespace comptroller::store {
+
+// By whom, when and how records are written.
+struct Origin {
+  Timestamp recorded_at = {};
+  std::string_view actor = {};      // see Principal::actor
+  std::string_view operation = {};  // such as "controls.create"
+  std::optional<std::string> request_id = {};
+  std::optional<std::string> idempotency_key = {};  // 32 bytes, the SHA-256 of the key
+};
+
+// The part of an entry that its change determines.
+struct NewEntry {
+  std::string_view resource;             // a table; empty for a batch
+  std::optional<std::int64_t> key = {};  // of the record
+  std::string_view id = {};              // of the record
+  std::string_view customer = {};        // empty for a batch of several customers
+  std::string content = {};              // a canonical JSON object: after, batch or before
+};
+
+// The tree of the journal after its last entry, as far as it is known.
+struct JournalHead {
+  journal::Tree tree;
+  std::string last_hash;
+};
+
+// The number of entries.
+std::uint64_t journal_size(db::Connection& connection);
+
+// Appends an entry in the connection's transaction.
+void append_entry(db::Connection& connection, JournalHead& head, const Origin& origin,
+                  const NewEntry& entry);
+
+// Returns the hash of a complete subtree; see journal::ReadHash.
+journal::Hash read_hash(db::Connection& connection, unsigned level, std::uint64_t index);
+
+// A stored entry. `text` is its canonical JSON, whose SHA-256 (RFC 9162, leaf) is in the tree.
+struct Entry {
+  std::uint64_t sequence = 0;
+  std::string text;
+  std::string_view content;  // see NewEntry
+  std::string_view hashes;   // see the migration
+};
+// The entries from a sequence number on, in order.
+struct EntrySelection {
+  std::uint64_t from = 0;
+  std::optional<std::string> customer = {};
+  std::optional<std::string> resource = {};
+  std::optional<std::int64_t> key = {};  // of the record; needs `resource`
+};
+// Calls `visit` with each selected entry until it returns false.
+void visit_entries(db::Connection& connection, const EntrySelection& selection,
+                   const std::function<bool(const Entry&)>& visit);
+
+}  // namespace comptroller::store

@@ -1,0 +1,141 @@
+"""The commands of the journal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from comptroller.cli import screen
+from comptroller.cli.screen import db_option, json_option
+
+if TYPE_CHECKING:
+    from comptroller.journal import JournalEntry
+
+
+@click.group()
+def journal() -> None:
+    """Show who changed what and when, and prove that nothing was altered.
+
+    \b
+    comptroller journal list --resource controls
+    comptroller journal verify
+    """  # noqa: D301
+
+
+@journal.command("list")
+@click.option("--resource", metavar="KIND", help="Only entries of this kind, such as claims.")
+@click.option("--id", metavar="ID", help="Only entries of the record with this id.")
+@click.option("--after", type=int, help="Only entries after this sequence number.")
+@click.option("--limit", type=click.IntRange(1), default=100, show_default=True)
+@db_option
+@json_option
+def list_entries(
+    db: str, resource: str | None, id: str | None, after: int | None, limit: int, as_json: bool
+) -> None:
+    """List entries in order of commit."""
+    with screen.existing_store(db) as svc:
+        entries = svc.journal.list(resource=resource, id=id, after=after, limit=limit)
+    if as_json:
+        screen.write_json({"items": msgspec.to_builtins(entries)})
+        return
+    shown = screen.table(">sequence", "recorded_at", "actor", "operation", "id", "~change")
+    for entry in entries:
+        shown.add_row(
+            *screen.format_cells(
+                [
+                    entry.sequence,
+                    entry.recorded_at,
+                    entry.actor,
+                    entry.operation,
+                    entry.id,
+                    _change(entry),
+                ]
+            )
+        )
+    screen.show(shown)
+
+
+def _change(entry: JournalEntry) -> str:
+    """What an entry changed, in one line."""
+    if entry.batch is not None:
+        counts = [f"{part['count']:,} {part['resource']}" for part in entry.batch["records"]]
+        source = entry.batch.get("input")
+        return ", ".join(counts) + (f" from {source}" if source else "") or "nothing"
+    if entry.before is None:
+        return "created"
+    if entry.after is None:
+        return "removed"
+    names = sorted(entry.before.keys() | entry.after.keys())
+    return "; ".join(
+        f"{name}: {entry.before.get(name, 'unset')} -> {entry.after.get(name, 'unset')}"
+        for name in names
+    )
+
+
+@journal.command()
+@click.argument("sequence", type=click.IntRange(0))
+@db_option
+def show(sequence: int, db: str) -> None:
+    """Show an entry and the proof that it is in the journal, as JSON."""
+    with screen.existing_store(db) as svc:
+        screen.write_json(msgspec.to_builtins(svc.journal.prove(sequence)))
+
+
+@journal.command()
+@click.option(
+    "--checkpoint",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file with an earlier checkpoint, with which the journal must begin.",
+)
+@click.option("--key", help="The verifier key of the checkpoint.  [default: that of the store]")
+@db_option
+@json_option
+def verify(db: str, checkpoint: Path | None, key: str | None, as_json: bool) -> int:
+    """Check that no record and no entry was altered by anything but comptroller.
+
+    The exit code is 1 if there are findings.
+    """
+    note = None if checkpoint is None else checkpoint.read_text()
+    with screen.existing_store(db) as svc, screen.waiting("verifying"):
+        result = svc.journal.verify(note, key)
+    if as_json:
+        screen.write_json(msgspec.to_builtins(result))
+        return 0 if result.ok else 1
+    click.echo(f"{result.size:,} entries, root {result.root}")
+    if result.ok:
+        click.echo("No record and no entry was altered.")
+        return 0
+    findings = screen.table("check", "~finding", title="Problems")
+    for finding in result.findings:
+        findings.add_row(*screen.format_cells([finding.check, finding.message]))
+    screen.show(findings)
+    return 1
+
+
+@journal.command()
+@click.option("--out", type=click.Path(), help="Write it to a file instead of standard output.")
+@db_option
+def checkpoint(db: str, out: str | None) -> None:
+    """Print the size and root of the journal, signed. Keep it somewhere else."""
+    from comptroller.bulk.files import refuse_store, whole_file
+
+    if out is not None:
+        refuse_store("--out", out)
+    with screen.existing_store(db) as svc:
+        note = svc.journal.checkpoint()
+    if out is None:
+        click.echo(note, nl=False)
+        return
+    with whole_file(out) as file:
+        file.write_text(note)
+
+
+@journal.command()
+@db_option
+def key(db: str) -> None:
+    """Print the key that verifies checkpoints."""
+    with screen.existing_store(db) as svc:
+        click.echo(svc.journal.key())

@@ -1,0 +1,286 @@
+"""The journal: an entry for each change of a record, and what shows that something was altered."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+
+NOW = "2026-03-01T00:00:00.000000Z"
+GROUP = "00000000-0000-4000-8000-000000000001"
+
+
+def claim(number: int, **members: Any) -> dict[str, Any]:
+    """Returns a row of a load."""
+    return {
+        "id": f"claim-{number}",
+        "payout_group_id": GROUP,
+        "claim_type": "CLAIM_ALL",
+        "onchain_status": "PENDING",
+        "amount": f"{number}.50",
+        "created_at": NOW,
+        "updated_at": NOW,
+        **members,
+    }
+
+
+def altered(path: Path, *statements: str) -> None:
+    """Runs statements as another program that goes around the triggers."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TRIGGER journal_is_not_updated")
+        connection.execute("DROP TRIGGER journal_is_not_deleted")
+        for statement in statements:
+            assert connection.execute(statement).rowcount, statement
+
+
+def furnish(svc: comptroller.Service) -> None:
+    """Writes records by operations and by loads."""
+    svc.identities.put(id="alice", customer_id="acme")
+    control = svc.controls.create(identity_id="alice", type="SELL_ONLY", reason_code="REVIEW")
+    svc.controls.delete(control_id=control.id, reason="done")
+    svc.controls.create(identity_id="alice", type="FROZEN", reason_code="REVIEW")
+    svc.load("claims", [claim(number) for number in range(100)])
+    later = "2026-03-02T00:00:00.000000Z"
+    svc.load("claims", [claim(7, amount="8.25", updated_at=later), claim(100)])
+    svc.claims.submit(id="claim-9", tx_hash="0x" + "9" * 64)
+
+
+def test_every_change_is_an_entry(operator: comptroller.Service) -> None:
+    furnish(operator)
+    operator.controls.list()
+    operator.identities.update(id="alice", user_disabled=True)
+    operator.identities.update(id="alice", user_disabled=True)  # changes nothing
+    entries = operator.journal.list()
+    assert [entry.sequence for entry in entries] == list(range(len(entries)))
+    seen = [(entry.operation, entry.resource, entry.id) for entry in entries if entry.id]
+    control, frozen, legacy = [
+        e.id for e in entries if e.resource == "controls" and e.before is None
+    ]
+    assert seen == [
+        ("identities.put", "identities", "alice"),
+        ("controls.create", "controls", control),
+        ("controls.delete", "controls", control),
+        ("controls.create", "controls", frozen),
+        ("claims.load", "claims", "claim-7"),
+        ("claims.submit", "claims", "claim-9"),
+        ("identities.update", "controls", legacy),
+        ("identities.update", "identities", "alice"),
+    ]
+    deleted = entries[3]
+    assert deleted.before == {}
+    assert deleted.after is not None
+    assert deleted.after.keys() == {"deleted_at", "deleted_by", "deletion_reason"}
+    (load,) = (entry for entry in entries if entry.id == "claim-7")
+    assert load.before == {"amount": "7.50", "updated_at": NOW}
+    assert load.after == {"amount": "8.25", "updated_at": "2026-03-02T00:00:00.000000Z"}
+    counts = [
+        [(part["resource"], part["count"]) for part in entry.batch["records"]]
+        for entry in entries
+        if entry.batch
+    ]
+    assert counts == [[], [("claims", 100)], [("claims", 1)]]
+
+
+def test_an_entry_names_who_wrote_it(open_as: Callable[..., comptroller.Service]) -> None:
+    desk = open_as(actor="operator:desk")
+    desk.identities.put(id="alice", customer_id="acme")
+    client = open_as(customer="acme", client_id="web")
+    client.controls.create(
+        identity_id="alice", type="SELL_ONLY", reason_code="REVIEW", idempotency_key="once"
+    )
+    entries = desk.journal.list()[-2:]
+    assert [(entry.actor, entry.customer_id) for entry in entries] == [
+        ("operator:desk", "acme"),
+        ("web", "acme"),
+    ]
+    assert entries[1].idempotency_key == hashlib.sha256(b"once").hexdigest()
+    with pytest.raises(comptroller.Forbidden):
+        client.journal.list()
+
+
+def test_entries_of_a_record(operator: comptroller.Service) -> None:
+    furnish(operator)
+    assert [e.operation for e in operator.journal.list(id="claim-9")] == ["claims.submit"]
+    assert [e.operation for e in operator.journal.list(id="claim-9", resource="controls")] == []
+    assert len(operator.journal.list(resource="controls")) == 3
+    assert [e.sequence for e in operator.journal.list(after=2, limit=2)] == [3, 4]
+    assert [e.sequence for e in operator.journal.iter()] == list(
+        range(len(operator.journal.list()))
+    )
+    with pytest.raises(comptroller.InvalidRequest, match="kind"):
+        operator.journal.list(resource="claimss")
+
+
+def test_a_rejected_write_leaves_no_entry(operator: comptroller.Service) -> None:
+    before = len(operator.journal.list())
+    result = operator.load("claims", [claim(1), claim(2, amount="x")])
+    assert not result.committed
+    operator.load("claims", [claim(1)], dry_run=True)
+    with pytest.raises(comptroller.NotFound):
+        operator.controls.create(identity_id="nobody", type="SELL_ONLY", reason_code="REVIEW")
+    assert len(operator.journal.list()) == before
+
+
+def test_a_load_that_keeps_going_is_verified(operator: comptroller.Service) -> None:
+    operator.load("claims", [claim(1), claim(2, amount="x"), claim(3)], keep_going=True)
+    operator.load("claims", [claim(1), claim(4)], keep_going=True)
+    assert operator.journal.verify().ok
+
+
+def test_untouched_stores_are_verified(operator: comptroller.Service) -> None:
+    assert operator.journal.verify().ok
+    furnish(operator)
+    result = operator.journal.verify()
+    assert result.findings == []
+    assert result.size == len(operator.journal.list())
+    assert operator.check()["ok"]
+
+
+#: What another program does to the store, and what the verification says.
+ATTACKS = [
+    ("UPDATE claims SET amount = '999' WHERE id = 'claim-3'", "were altered: their digest differs"),
+    ("UPDATE claims SET amount = '999' WHERE id = 'claim-7'", "amount is not as it was written"),
+    (
+        "UPDATE claims SET onchain_status = 2 WHERE id = 'claim-9'",
+        "onchain_status is not as it was",
+    ),
+    ("DELETE FROM claims WHERE id = 'claim-3'", "are 99, not 100"),
+    ("DELETE FROM claims WHERE id = 'claim-9'", "is missing; it was written by entry"),
+    ("DELETE FROM controls WHERE deleted_at IS NULL", "is missing; it was written by entry"),
+    ("UPDATE controls SET deleted_at = NULL", "deleted_at is not as it was written by entry 3"),
+    ("UPDATE controls SET reason_code = reason_code + 1", "reason_code is not as it was written"),
+    ("UPDATE identities SET ref_id = 'bob'", "ref_id is not as it was written by entry 1"),
+    (
+        "INSERT INTO claims SELECT 500, * FROM (SELECT {columns} FROM claims WHERE id = 'claim-3')",
+        "was not written by comptroller",
+    ),
+    ("UPDATE symbols SET text = 'REVIEWED' WHERE text = 'REVIEW'", "reason_code is not as it was"),
+    ("UPDATE journal SET content = '{{\"after\":{{}}}}' WHERE sequence = 2", "entry 2 was altered"),
+    ("UPDATE journal SET actor = actor + 1 WHERE sequence = 2", "entry 2 was altered"),
+    ("UPDATE journal SET recorded_at = 1 WHERE sequence = 3", "entry 3 was altered"),
+    ("UPDATE journal SET hashes = zeroblob(32) WHERE sequence = 2", "entry 2 was altered"),
+    ("DELETE FROM journal WHERE sequence = 2", "the entries before entry 3 are missing"),
+    ("DELETE FROM journal WHERE sequence = 8", "is not as it was written|was altered|differs"),
+    (
+        "UPDATE journal SET sequence = CASE sequence WHEN 2 THEN -3 WHEN 3 THEN -2 END"
+        " WHERE sequence IN (2, 3); UPDATE journal SET sequence = -sequence WHERE sequence < 0",
+        "entry 2 was altered",
+    ),
+]
+
+
+@pytest.mark.parametrize(("attack", "finding"), ATTACKS)
+def test_an_alteration_is_found(store_path: Path, attack: str, finding: str) -> None:
+    with comptroller.open(store_path) as svc:
+        furnish(svc)
+    with closing(sqlite3.connect(store_path)) as connection:
+        names = [row[1] for row in connection.execute("PRAGMA table_info(claims)")]
+    columns = ", ".join("'copied'" if name == "id" else name for name in names if name != "key")
+    altered(store_path, *attack.format(columns=columns).split("; "))
+    with comptroller.open(store_path) as svc:
+        result = svc.journal.verify()
+        messages = "\n".join(each.message for each in result.findings)
+        assert not result.ok
+        assert comptroller_matches(finding, messages), messages
+        assert not svc.check()["ok"]
+
+
+def comptroller_matches(pattern: str, text: str) -> bool:
+    """Whether one of the alternatives is in the text."""
+    return any(each in text for each in pattern.split("|"))
+
+
+def test_the_tables_refuse_updates_and_deletions(store_path: Path) -> None:
+    comptroller.open(store_path).close()
+    with closing(sqlite3.connect(store_path)) as connection:
+        for statement in ("UPDATE journal SET actor = 1", "DELETE FROM journal"):
+            with pytest.raises(sqlite3.IntegrityError, match="is never"):
+                connection.execute(statement)
+
+
+def verify_proof(proof: Any) -> bool:
+    """Verifies a proof of inclusion as RFC 9162, section 2.1.3.2 describes it."""
+
+    def node(left: bytes, right: bytes) -> bytes:
+        return hashlib.sha256(b"\1" + left + right).digest()
+
+    first, last = proof.sequence, proof.size - 1
+    root = hashlib.sha256(b"\0" + proof.entry.encode()).digest()
+    for sibling in map(bytes.fromhex, proof.proof):
+        if first % 2 or first == last:
+            root = node(sibling, root)
+            while first and not first % 2:
+                first, last = first >> 1, last >> 1
+        else:
+            root = node(root, sibling)
+        first, last = first >> 1, last >> 1
+    return last == 0 and root.hex() == proof.root
+
+
+def test_each_entry_has_a_proof(operator: comptroller.Service) -> None:
+    furnish(operator)
+    size = len(operator.journal.list())
+    for sequence in range(size):
+        proof = operator.journal.prove(sequence)
+        assert json.loads(proof.entry)["sequence"] == sequence
+        assert verify_proof(proof)
+    with pytest.raises(comptroller.NotFound, match=f"the journal has {size}"):
+        operator.journal.prove(size)
+
+
+def test_a_checkpoint_shows_that_the_end_was_cut_off(store_path: Path, tmp_path: Path) -> None:
+    backup = tmp_path / "backup.db"
+    with comptroller.open(store_path) as svc:
+        svc.identities.put(id="alice", customer_id="acme")
+        svc.backup(backup)
+        svc.identities.put(id="bob", customer_id="acme")
+        kept, key = svc.journal.checkpoint(), svc.journal.key()
+        assert svc.journal.verify(kept).ok
+        svc.identities.put(id="carol", customer_id="acme")
+        assert svc.journal.verify(kept, key).ok
+        with pytest.raises(comptroller.InvalidRequest):
+            svc.journal.verify(kept.replace("\n2\n", "\n1\n").replace("\n3\n", "\n1\n"))
+    shutil.copy(backup, tmp_path / "restored.db")
+    with comptroller.open(tmp_path / "restored.db") as svc:
+        assert svc.journal.verify().ok  # nothing in the store itself shows it
+        (finding,) = svc.journal.verify(kept, key).findings
+        assert "an older backup was restored" in finding.message
+        for name in ("dave", "erin"):
+            svc.identities.put(id=name, customer_id="acme")
+        (finding,) = svc.journal.verify(kept, key).findings
+        assert "are not those of the checkpoint" in finding.message
+
+
+def test_commands(run: Any, store_path: Path, tmp_path: Path) -> None:
+    with comptroller.open(store_path) as svc:
+        furnish(svc)
+    db = ("--db", str(store_path))
+    listed = run("journal", "list", *db)
+    assert "controls.delete" in listed.out
+    assert "amount: 7.50 -> 8.25" in listed.out
+    assert json.loads(run("journal", "list", "--json", *db).out)["items"][1]["id"] == "alice"
+    assert "No record and no entry was altered." in run("journal", "verify", *db).out
+    assert json.loads(run("journal", "show", "2", *db).out)["sequence"] == 2
+    (tmp_path / "kept").write_text(run("journal", "checkpoint", *db).out)
+    key = run("journal", "key", *db).out.strip()
+    kept = ("--checkpoint", str(tmp_path / "kept"), "--key", key)
+    assert run("journal", "verify", *kept, *db).code == 0
+    altered(store_path, "UPDATE claims SET amount = '1' WHERE id = 'claim-7'")
+    ended = run("journal", "verify", *db)
+    assert (ended.code, "amount is not as it was written" in ended.out) == (1, True)
+
+
+def test_a_remote_service_says_where_the_journal_is_read() -> None:
+    with (
+        comptroller.connect("http://127.0.0.1:1", token="token") as svc,
+        pytest.raises(comptroller.Unsupported, match="comptroller journal"),
+    ):
+        svc.journal.list()
