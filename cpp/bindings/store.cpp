@@ -13,6 +13,7 @@
 #include "db/sqlite/open_file.hpp"
 #include "export/exporter.hpp"
 #include "load/loader.hpp"
+#include "load/tally.hpp"
 #include "model/error.hpp"
 #include "service/authorisation.hpp"
 #include "service/maintenance.hpp"
@@ -282,6 +283,8 @@ void bind_store(py::module_& module) {
               },
               arg("principal"))
           .def("close", &Store::close, py::call_guard<GilReleased>()));
+
+  module.def("rule_of", &load::rule_of, arg("message"));
 
   module.def(
       "open_store_of",

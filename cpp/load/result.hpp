@@ -22,7 +22,7 @@ struct Rejection {
   FIELD(std::string, message);
 };
 
-// The rejected lines with one code and one invalid member.
+// The rejected lines with one code, one invalid member and one reason (rule_of).
 struct RejectionGroup {
   RECORD(RejectionGroup);
   FIELD(std::optional<std::string>, member);
@@ -44,7 +44,7 @@ struct Result {
   FIELD(std::uint64_t, blank);
   FIELD(json::UnknownMembers, unknown_members);
   FIELD(std::vector<Rejection>, rejections);             // the first 1,000
-  FIELD(std::vector<RejectionGroup>, rejection_groups);  // of all of them, at most 1,000
+  FIELD(std::vector<RejectionGroup>, rejection_groups);  // of all of them
 };
 
 }  // namespace comptroller::load

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "model/ascii.hpp"
+
 namespace comptroller::load {
 
 namespace {
@@ -11,6 +13,26 @@ constexpr std::size_t max_rejections_listed = 1000;
 constexpr std::size_t max_groups = 1000;
 
 }  // namespace
+
+std::string rule_of(std::string_view message) {
+  std::string rule;
+  while (!message.empty()) {
+    const char first = message.front();
+    std::size_t size = 1;
+    bool is_value = false;
+    if (first == '"' || first == '\'') {
+      const std::size_t close = message.find(first, 1);
+      is_value = close != std::string_view::npos;
+      if (is_value) size = close + 1;
+    } else if (first != ' ') {
+      size = std::min(message.find_first_of(" \"'"), message.size());
+      is_value = std::ranges::any_of(message.substr(0, size), is_digit);
+    }
+    if (!is_value) rule += message.substr(0, size);
+    message.remove_prefix(size);
+  }
+  return rule;
+}
 
 void Tally::taken(service::Outcome outcome) {
   using enum service::Outcome;
@@ -26,7 +48,7 @@ void Tally::reject(const Line& line, const Error& error,
   if (line.item > 0) message = "item " + std::to_string(line.item) + ": " + message;
   const std::string path = error.errors().empty() ? "" : error.errors().front().field;
   const std::string member = path.substr(0, path.find_first_of(".["));
-  count(member, error.code(), line.line, message);
+  count(member, error, line.line, message);
   const bool is_listed = rejections_.size() < max_rejections_listed || is_deferred_;
   if (!is_listed && !on_rejection_) return;
   const std::string text = text_of();
@@ -48,15 +70,18 @@ void Tally::end_deferred() {
   if (rejections_.size() > max_rejections_listed) rejections_.resize(max_rejections_listed);
 }
 
-void Tally::count(const std::string& member, Code code, std::uint64_t line,
+void Tally::count(const std::string& member, const Error& error, std::uint64_t line,
                   const std::string& message) {
-  const std::pair key(member, code);
+  std::tuple key(member, error.code(), rule_of(error.detail()));
   auto group = groups_.find(key);
+  if (group == groups_.end() && groups_.size() >= max_groups) {
+    std::get<2>(key).clear();  // one group for all further rules of the member
+    group = groups_.find(key);
+  }
   if (group == groups_.end()) {
-    if (groups_.size() == max_groups) return;
-    group = groups_.try_emplace(key).first;
+    group = groups_.try_emplace(std::move(key)).first;
     if (!member.empty()) group->second.member = member;
-    group->second.code = problem(code).code;
+    group->second.code = problem(error.code()).code;
   }
   if (group->second.lines == 0 || line < group->second.first_line) {  // deferred lines come later
     group->second.first_line = line;
@@ -70,8 +95,8 @@ Result Tally::result() && {
   for (const auto& [key, group] : groups_) result_.rejection_groups.push_back(group);
   std::ranges::sort(result_.rejection_groups,
                     [](const RejectionGroup& one, const RejectionGroup& other) {
-                      return std::tie(other.lines, one.member, one.code) <
-                             std::tie(one.lines, other.member, other.code);
+                      return std::tie(other.lines, one.member, one.code, one.first_line) <
+                             std::tie(one.lines, other.member, other.code, other.first_line);
                     });
   return std::move(result_);
 }

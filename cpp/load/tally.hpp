@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,9 +17,13 @@
 
 namespace comptroller::load {
 
+// Returns what rejections for one reason have in common: a message without its quoted texts and its
+// words with digits, which are values of the line.
+std::string rule_of(std::string_view message);
+
 class Tally {
-  // By member and code.
-  using Groups = std::map<std::pair<std::string, Code>, RejectionGroup>;
+  // By member, code and rule.
+  using Groups = std::map<std::tuple<std::string, Code, std::string>, RejectionGroup>;
 
  public:
   // A line that was rejected.
@@ -63,7 +68,8 @@ class Tally {
   void back_to(Mark mark);
 
  private:
-  void count(const std::string& member, Code code, std::uint64_t line, const std::string& message);
+  void count(const std::string& member, const Error& error, std::uint64_t line,
+             const std::string& message);
 
   const OnRejection& on_rejection_;
   Result result_;

@@ -297,6 +297,9 @@ def end_with_input(*, within_s: int) -> None:
     If the process has not ended `within_s` seconds later, it ends with exit code 1.
     """
 
+def rule_of(message: str) -> str:
+    """Returns the message of a rejection without the values in it."""
+
 def journal_entries(
     store: Store,
     principal: Principal,

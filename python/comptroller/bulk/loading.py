@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from comptroller._core import rule_of
 from comptroller.bulk.advice import with_advice
 from comptroller.bulk.line_numbers import LineNumbers
 from comptroller.bulk.mapping import ColumnMapping, RowMapping
@@ -33,10 +34,10 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
 
     `committed` is True if lines were stored; otherwise the counts are those that a commit would
     have had. `rejections` has the first 1,000 rejected lines, as a list and as a table;
-    `rejection_groups` counts all of them by member and code, see `summary`. `unknown_members`
-    counts the lines of each member that the service does not know, and ignored; if the load ended
-    early, also some lines that were not stored. `floats` counts the floats that became decimals,
-    see the option of `load`.
+    `rejection_groups` counts all of them by reason, see `summary`. `unknown_members` counts the
+    lines of each member that the service does not know, and ignored; if the load ended early, also
+    some lines that were not stored. `floats` counts the floats that became decimals, see the option
+    of `load`.
     """
 
     committed: bool
@@ -56,9 +57,10 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
         msgspec.structs.force_setattr(self, "rejections", Rejections(self.rejections))
 
     def summary(self) -> Summary:
-        """Returns the number of rejected lines for each member and code, the most frequent first.
+        """Returns the number of rejected lines for each reason, the most frequent first.
 
-        Each group has the message of its first line.
+        A reason is a member, a code, and a message without its values. Each group has the message
+        of its first line.
         """
         return Summary(self.rejection_groups)
 
@@ -156,24 +158,29 @@ class Opened(NamedTuple):
 
     def _groups(self, groups: list[RejectionGroup], explain: Explain) -> list[RejectionGroup]:
         """Returns the groups of all rejections, with the faults in theirs."""
-        faults = Counter((fault.member, fault.code) for fault in self.faults.values())
-        found: dict[tuple[str | None, str], RejectionGroup] = {}
+        faults = Counter(map(_reason, self.faults.values()))
+        found: dict[tuple[str | None, str, str], RejectionGroup] = {}
         for each in groups:
             lines = each.lines - (faults.total() if each.code == "malformed-json" else 0)
             if lines > 0:
                 shown, _ = explain(Rejection(each.first_line, each.code, each.message))
-                found[each.member, each.code] = msgspec.structs.replace(
+                found[each.member, each.code, rule_of(each.message)] = msgspec.structs.replace(
                     each, lines=lines, first_line=shown.line, message=shown.message
                 )
         for number, fault in self.faults.items():
-            count = faults.pop((fault.member, fault.code), 0)
+            count = faults.pop(_reason(fault), 0)
             if not count:
                 continue
             shown, _ = explain(Rejection(number, "", ""))
             group = RejectionGroup(shown.code, count, shown.line, shown.message, shown.member)
-            known = found.get((shown.member, shown.code))
+            reason = (shown.member, shown.code, rule_of(shown.message))
+            known = found.get(reason)
             if known is not None:
                 first = min(known, group, key=lambda each: each.first_line)
                 group = msgspec.structs.replace(first, lines=count + known.lines)
-            found[shown.member, shown.code] = group
+            found[reason] = group
         return sorted(found.values(), key=lambda each: -each.lines)
+
+
+def _reason(fault: Fault) -> tuple[str, str, str]:
+    return fault.member, fault.code, rule_of(fault.message)

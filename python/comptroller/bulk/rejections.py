@@ -38,7 +38,7 @@ class Rejection(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RejectionGroup(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The rejected lines with one code and one invalid member; the message of the first one."""
+    """The rejected lines with one code, member and reason; the message of the first one."""
 
     code: str
     lines: int

@@ -63,7 +63,7 @@ def show_faults(result: LoadResult, rejects: str | None = None) -> None:
 
 
 def summary(result: LoadResult) -> Any:
-    """Return the number of rejected lines by member and code as a table."""
+    """Return the number of rejected lines by reason as a table."""
     groups = screen.table(
         "member", "code", ">lines", ">first", "~first reason", title="All rejected lines"
     )

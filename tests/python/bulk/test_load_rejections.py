@@ -260,3 +260,21 @@ def test_numbers_of_a_sheet_have_the_decimal_comma_of_the_load(
     (tmp_path / "r.csv").write_text(text)
     assert accounted(operator.load("claims", tmp_path / "r.csv", decimal=",")).inserted == 1
     assert str(operator.claims.get("a").amount) == "1.5"
+
+
+def test_the_summary_counts_each_reason(operator: Service) -> None:
+    """Values, also quoted ones, do not make another reason; other messages do."""
+    row = {
+        "payout_group_id": "00000000-0000-4000-8000-000000000001",
+        "claim_type": "CLAIM_ALL",
+        "onchain_status": "PENDING",
+        "created_at": "2026-01-01T00:00:00Z",
+    }
+    amounts: list[object] = [*(f"{n} CHF" for n in range(700)), *([None] * 30), "-1", "-2"]
+    rows = [{**row, "id": f"c{n}", "amount": amount} for n, amount in enumerate(amounts)]
+    result = operator.load("claims", rows)
+    assert [each.lines for each in result.summary()] == [702, 30]
+    assert [each.message.partition(" a ")[0] for each in result.summary()] == [
+        "amount: must be",
+        "amount: is required",
+    ]
