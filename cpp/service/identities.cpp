@@ -74,9 +74,11 @@ Identity update_identity(Context& context, const UpdateIdentity& request) {
 
 Identity put_identity(Context& context, const PutIdentity& request) {
   const auto found = store::find_identity(context.connection, request.id.value);
+  store::StoredIdentityRow before;
   store::StoredIdentityRow row;
   if (found) {
-    row = *found;
+    before = *found;
+    row = before;
     if (request.customer_id && *request.customer_id != row.record.customer_id) {
       throw Error(Code::already_exists, "the identity belongs to another customer");
     }
@@ -94,7 +96,7 @@ Identity put_identity(Context& context, const PutIdentity& request) {
   } else {
     row.provenance = store::Provenance::own;
     row.record.updated_at = rules::changed_at(context.now, row.record.updated_at);
-    store::update_identity(context.changes(), *found, row);
+    store::update_identity(context.changes(), before, row);
   }
   write_flags(context, row, request);
   return show(context, row);
