@@ -32,6 +32,7 @@ class _Calls:
         host: Any = self.svc.host
         self._store, self._principal = host.store, host.principal
         self._responder = _core.Responder([], bounds_s=[], large_bytes=1)
+        self._fields = _core.collect_fields()[1]()[0]
         self._writes = _core.DeferredWrites()
         self._sample = _core.sample("claims", 10**9, 1, None)
 
@@ -77,7 +78,7 @@ class _Calls:
             other.identities.list()
 
     def respond(self, _number: int) -> None:
-        self._responder.read(self._store, b"/", [], True)
+        self._responder.read(self._store, b"/", self._fields, True)
         self._responder.end_reads()
 
     def deferred(self, number: int) -> None:
