@@ -189,13 +189,13 @@ def test_an_alteration_is_found(store_path: Path, attack: str, finding: str) -> 
         result = svc.journal.verify()
         messages = "\n".join(each.message for each in result.findings)
         assert not result.ok
-        assert comptroller_matches(finding, messages), messages
+        assert has_one_of(finding, messages), messages
         assert not svc.check()["ok"]
 
 
-def comptroller_matches(pattern: str, text: str) -> bool:
+def has_one_of(alternatives: str, text: str) -> bool:
     """Whether one of the alternatives is in the text."""
-    return any(each in text for each in pattern.split("|"))
+    return any(each in text for each in alternatives.split("|"))
 
 
 def test_the_tables_refuse_updates_and_deletions(store_path: Path) -> None:
