@@ -167,7 +167,6 @@ void append_entry(db::Connection& connection, JournalHead& head, const Origin& o
 
 void visit_entries(db::Connection& connection, const EntrySelection& selection,
                    const std::function<bool(const Entry&)>& visit) {
-  // SQLite would search the index of the customer by each sequence.
   std::string sql = "SELECT " + std::string(columns) + ", hashes FROM journal";
   db::Symbols& symbols = connection.symbols();
   std::vector<Value> values;
@@ -180,7 +179,6 @@ void visit_entries(db::Connection& connection, const EntrySelection& selection,
   };
   if (selection.resource) add("resource = ?", symbol(*selection.resource));
   if (selection.key) add("key = ?", Value::of(*selection.key));
-  if (selection.customer) add("customer_id = ?", symbol(*selection.customer));
   add("sequence >= ?", Value::of(static_cast<std::int64_t>(selection.from)));
   db::Query rows = bound_query(connection, sql + " ORDER BY sequence", values);
   while (rows.step()) {

@@ -58,7 +58,6 @@ struct Entry {
 // The entries from a sequence number on, in order.
 struct EntrySelection {
   std::uint64_t from = 0;
-  std::optional<std::string> customer = {};
   std::optional<std::string> resource = {};
   std::optional<std::int64_t> key = {};  // of the record; needs `resource`
 };

@@ -16,8 +16,6 @@ CREATE TABLE journal (
   hashes BLOB NOT NULL
 ) STRICT;
 CREATE INDEX journal_by_record ON journal (resource, key) WHERE key IS NOT NULL;
-CREATE INDEX journal_batches ON journal (sequence) WHERE key IS NULL;
-CREATE INDEX journal_by_customer ON journal (customer_id) WHERE customer_id IS NOT NULL;
 CREATE TRIGGER journal_is_not_updated BEFORE UPDATE ON journal
 BEGIN SELECT raise(ABORT, 'an entry of the journal is never changed'); END;
 CREATE TRIGGER journal_is_not_deleted BEFORE DELETE ON journal
