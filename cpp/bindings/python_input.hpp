@@ -1,4 +1,4 @@
-// A Python object with `readinto` as the input of a load.
+// A Python object with `readinto`, and perhaps `rewind`, as the input of a load.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -18,7 +18,9 @@ namespace comptroller::bindings {
 class PythonInput : public load::Input {
  public:
   PythonInput(pybind11::object source, bool is_for_loading_thread)
-      : source_(std::move(source)), is_for_loading_thread_(is_for_loading_thread) {}
+      : source_(std::move(source)),
+        is_for_loading_thread_(is_for_loading_thread),
+        can_rewind_(pybind11::hasattr(source_, "rewind")) {}
 
   bool is_for_loading_thread() const override { return is_for_loading_thread_; }
 
@@ -29,6 +31,12 @@ class PythonInput : public load::Input {
     } catch (pybind11::error_already_set& error) {
       error.discard_as_unraisable(source_);  // the read is then not ended early
     }
+  }
+
+  bool can_rewind() const override { return can_rewind_; }
+  void rewind() override {
+    const GilHeld held;
+    call_python(get_attribute(source_, "rewind"));
   }
 
   std::size_t read(char* out, std::size_t capacity) override {
@@ -56,6 +64,7 @@ class PythonInput : public load::Input {
  private:
   pybind11::object source_;
   bool is_for_loading_thread_;
+  bool can_rewind_;
   // `readinto` may keep a view of the memory that it fills, so the memory belongs to Python. The
   // buffer export held in `memory_` prevents a resize.
   pybind11::buffer bytes_;

@@ -67,18 +67,14 @@ void for_each_sorted_field(Visitor&& visitor) {
 template <Record R, class Source>
 void append_canonical(std::string& out, const Source& source) {
   JsonWriter writer(out);
-  char separator = '{';
+  writer.put("{");
   for_each_sorted_field<R>([&]<class F, std::size_t I>() {
     const auto field = source.template field<F, I>();
     if (field.is_unset()) return;
-    writer.put({&separator, 1});
-    separator = ',';
-    writer.write(F::name);
-    writer.put(":");
+    writer.template put_name<F>();
     field.visit(
         [&](const auto& view) { detail::write_canonical_value<typename F::Type>(writer, view); });
   });
-  if (separator == '{') writer.put("{");
   writer.put("}");
 }
 

@@ -53,6 +53,20 @@ class JsonWriter {
     at_ += piece.size();
   }
 
+  // Appends the name of a member, with what separates it from the one before. The first member's
+  // comma is written over the brace, and the brace is then restored. This way every copy has a
+  // constant size, which is faster than a size that depends on the position.
+  template <class F>
+  void put_name() {
+    constexpr auto& opening = opening_of<F>;
+    char* at = room(opening.size());
+    const bool is_first = at[-1] == '{';
+    at -= is_first ? 1 : 0;
+    std::memcpy(at, opening.data(), opening.size());
+    if (is_first) *at = '{';
+    at_ = at + opening.size();
+  }
+
   // Writes a value for each kind of view (model/scalar.hpp).
   void write(std::string_view text);
   void write(Decimal number) { write_plain(number.text); }
@@ -130,18 +144,6 @@ class JsonWriter {
     write_at(at + 1);
     at[size + 1] = '"';
     at_ = at + size + 2;
-  }
-  // The first member's comma is written over the brace, and the brace is then restored. This way
-  // every copy has a constant size, which is faster than a size that depends on the position.
-  template <class F>
-  void put_name() {
-    constexpr auto& opening = opening_of<F>;
-    char* at = room(opening.size());
-    const bool is_first = at[-1] == '{';
-    at -= is_first ? 1 : 0;
-    std::memcpy(at, opening.data(), opening.size());
-    if (is_first) *at = '{';
-    at_ = at + opening.size();
   }
   // Returns space for up to `most` bytes.
   char* room(std::size_t most) {

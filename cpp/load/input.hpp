@@ -20,10 +20,11 @@ class Input {
   // Whether the loading thread must read. Otherwise parsing threads read, which is faster.
   virtual bool is_for_loading_thread() const { return false; }
 
-  // The number of bytes, if it is known in advance; the input can then be read again.
+  // The number of bytes, if it is known in advance.
   virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
 
-  // Continues at the first byte.
+  // Whether the input can be read again; `rewind` then continues at the first byte.
+  virtual bool can_rewind() const { return size().has_value(); }
   virtual void rewind() {}
 
   // Makes a read that waits in another thread return soon; its result is not used.

@@ -118,6 +118,7 @@ class Loader {
         {Line::table, input_.size().value_or(assumed), input_.is_stream(), symbols_of_others});
     db::Connection* const connection = fill_->begin();
     if (connection == nullptr) return fill_.reset();
+    input_.stop_keeping();
     begin(*connection);
     take_lines(Clock::time_point::max());
   }
@@ -191,7 +192,9 @@ class Loader {
     Batch batch;
     batch.customer_id = options_.customer_id;
     batch.input = options_.input_name;
-    if (source_.is_at_end()) batch.input_sha256 = input_.sha256();
+    if (source_.is_at_end()) {
+      batch.input_sha256 = options_.input_sha256 ? options_.input_sha256() : input_.sha256();
+    }
     batch.keep_going = options_.keep_going;
     batch.lines = tally_.counts().read;
     return batch;
@@ -312,7 +315,8 @@ class Loader {
 template <Record Line>
 Result load_lines(service::Service& service, const Principal& principal, Input& input,
                   const LoadOptions& options) {
-  RewindableInput rewindable(input, service.database()->folder(), !options.is_in_parts());
+  RewindableInput rewindable(input, service.database()->folder(),
+                             {!options.is_in_parts(), !options.input_sha256});
   {
     Loader<Line> loader(service, principal, rewindable, options, true);
     Result result = loader.load();

@@ -21,6 +21,9 @@ struct LoadOptions {
   std::optional<std::string> input_name;   // for the journal
   bool keep_going = false;                 // commits the valid lines of a file with rejected lines
   bool dry_run = false;                    // commits nothing; the result is that of a load
+  // Returns the SHA-256 of the source as hexadecimal digits, if it is known, at the end. Without
+  // this function, it is that of the bytes of the input.
+  std::function<std::optional<std::string>()> input_sha256 = {};
   // Called with the bytes and rows done so far, which are fewer if the load begins again. An
   // exception ends the load. Without keep_going, reading a line counts as half of its bytes.
   std::function<void(std::uint64_t bytes, std::uint64_t rows)> progress = {};

@@ -13,11 +13,11 @@ constexpr std::size_t max_bytes_in_memory = std::size_t{8} << 20U;
 }  // namespace
 
 std::size_t RewindableInput::read(char* out, std::size_t capacity) {
-  const std::size_t count = !is_rewound_ || !is_stream() ? input_.read(out, capacity)
-                            : file_                      ? file_->read(at_, out, capacity)
-                                                         : first_.copy(out, capacity, at_);
+  const std::size_t count = !is_read_from_kept() ? input_.read(out, capacity)
+                            : file_              ? file_->read(at_, out, capacity)
+                                                 : first_.copy(out, capacity, at_);
   if (keeps_ && !is_rewound_) keep({out, count});
-  hash_.update({out, count});
+  if (has_digest_) hash_.update({out, count});
   at_ += count;
   bytes_read_ = std::max<std::uint64_t>(bytes_read_, at_);
   if (count == 0) is_at_end_ = true;
@@ -42,7 +42,7 @@ void RewindableInput::rewind() {
   hash_.finish();
   at_ = 0;
   is_rewound_ = true;
-  if (!is_stream()) input_.rewind();
+  if (!keeps_) input_.rewind();
 }
 
 }  // namespace comptroller::load

@@ -11,12 +11,19 @@
 namespace comptroller::load {
 
 // An input that can be read again. A stream is kept while it is read: its first 8 MiB in memory,
-// more in an unnamed file. Threads may read in turn.
+// more in an unnamed file. Threads may read in turn; another one may call stop_keeping.
 class RewindableInput : public Input {
  public:
-  // Unnamed files are created in `folder`. Nothing is kept unless `may_rewind`.
-  RewindableInput(Input& input, std::string folder, bool may_rewind)
-      : input_(input), folder_(std::move(folder)), keeps_(may_rewind && !input.size()) {}
+  struct Uses {
+    bool may_rewind = true;  // otherwise nothing is kept
+    bool has_digest = true;  // otherwise sha256() is not called
+  };
+  // Unnamed files are created in `folder`.
+  RewindableInput(Input& input, std::string folder, Uses uses)
+      : input_(input),
+        folder_(std::move(folder)),
+        keeps_(uses.may_rewind && !input.size()),
+        has_digest_(uses.has_digest) {}
 
   std::size_t read(char* out, std::size_t capacity) override;
   bool is_for_loading_thread() const override {
@@ -25,13 +32,18 @@ class RewindableInput : public Input {
   std::optional<std::uint64_t> size() const override {
     return is_at_end_ ? bytes_read() : input_.size();
   }
-  // A stream must have been read to its end.
+  // A stream that is kept must have been read to its end.
   void rewind() override;
   void abandon() noexcept override {
-    if (!is_rewound_) input_.abandon();
+    if (!is_read_from_kept()) input_.abandon();
+  }
+  // From now on, bytes are not kept if the input can be read again, which takes longer: a further
+  // reading is then not expected.
+  void stop_keeping() {
+    if (input_.can_rewind()) keeps_ = false;
   }
 
-  // Whether the input itself cannot be read again.
+  // Whether the input has no known size, and perhaps cannot itself be read again.
   bool is_stream() const { return !input_.size(); }
   // Whether it is read again.
   bool is_rewound() const { return is_rewound_; }
@@ -43,11 +55,13 @@ class RewindableInput : public Input {
 
  private:
   void keep(std::string_view bytes);
+  bool is_read_from_kept() const { return is_rewound_ && keeps_; }
 
   Input& input_;
   journal::Sha256 hash_;
   std::string folder_;
-  bool keeps_;
+  std::atomic<bool> keeps_;
+  bool has_digest_;
   std::atomic<std::uint64_t> bytes_read_ = 0;
   std::atomic<bool> is_at_end_ = false;
   bool is_rewound_ = false;

@@ -5,6 +5,7 @@ from typing import Protocol, final
 
 from comptroller.errors import Error
 
+# It may also have rewind(), after which readinto continues at the first byte.
 class Readable(Protocol):
     def readinto(self, buffer: memoryview, /) -> int | None: ...
     # Ends a blocked readinto soon; called from another thread than the reading one.
@@ -121,6 +122,8 @@ class Store:
         *,
         are_rows: bool,  # `source` runs the caller's code, so the calling thread reads it
         input_name: str | None = None,  # for the journal
+        # The digest of the source for the journal, if that of the bytes of `source` is not it.
+        input_sha256: Callable[[], str | None] | None = None,
         customer_id: str | None,
         keep_going: bool,
         dry_run: bool,

@@ -52,6 +52,7 @@ class LocalHost:
             given.source,
             are_rows=given.is_of_caller,
             input_name=options.input_name,
+            input_sha256=given.sha256,
             customer_id=options.customer_id,
             keep_going=options.keep_going,
             dry_run=options.dry_run,

@@ -25,8 +25,9 @@ struct Batch {
   RECORD(Batch, "Records that were inserted together, by a load or before the journal began.");
   FIELD(std::optional<std::string>, customer_id, "the customer of lines without one");
   FIELD(std::optional<std::string>, input, "the name of the input, such as that of a file");
-  FIELD(std::optional<std::string>, input_sha256,
-        "SHA-256 of the bytes of the input; in the last entry of a load");
+  FIELD(
+      std::optional<std::string>, input_sha256,
+      "SHA-256 of the file, or of the NDJSON lines of another input; in the last entry of a load");
   FIELD(std::optional<bool>, keep_going, "whether the load stores the valid lines of any input");
   FIELD(std::optional<std::uint64_t>, lines, "the number of lines that were read so far");
   FIELD(std::vector<BatchPart>, records, "the records, by table");

@@ -110,6 +110,7 @@ class Opened(NamedTuple):
     kept: SourceRows | None = None
     separator: str = ","
     is_of_caller: bool = False  # reading runs the code of the caller
+    sha256: Callable[[], str | None] | None = None  # of the file, if the core reads other bytes
 
     def explain(self, kind: str, options: ColumnMapping, result: LoadResult) -> LoadResult:
         """Returns the core's result as the caller sees it: lines of the file, reasons, advice."""

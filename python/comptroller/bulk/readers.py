@@ -61,6 +61,19 @@ class PieceReader(io.RawIOBase):
         return filled
 
 
+class RepeatablePieces(PieceReader):
+    """Pieces of bytes as a file that can be read again: `pieces` returns them from the first."""
+
+    def __init__(self, pieces: Callable[[], Iterator[bytes | TextPiece]]) -> None:
+        super().__init__(pieces())
+        self._again = pieces
+
+    def rewind(self) -> None:
+        """Continues at the first byte."""
+        self._pieces = self._again()
+        self._left = memoryview(b"")
+
+
 class RowReader(PieceReader):
     """Encodes rows as NDJSON while they are read.
 
@@ -150,7 +163,7 @@ class DocumentReader(PieceReader):
         self._mapping.require_renamed()
 
 
-class TableReader(PieceReader):
+class TableReader(RepeatablePieces):
     """Encodes the rows of frames as NDJSON while they are read, whole columns at a time.
 
     Rows with a value that `columns` cannot convert are converted one by one, so their outcome is
@@ -164,13 +177,21 @@ class TableReader(PieceReader):
         columns: FrameMapping,
         mapping: RowMapping,
     ) -> None:
-        self._broken: list[int] = []  # the refused rows of the next frame
-        super().__init__(piece for frame in frames(self._refuse) for piece in self._frame(frame))
+        self._frames = frames
         self._kind = kind
         self._columns = columns
+        self._mapping = mapping
         self._rows = RowReader((), mapping)
-        self._done = 0
         self.faults = self._rows.faults
+        super().__init__(self._all_pieces)
+
+    def _all_pieces(self) -> Iterator[bytes | TextPiece]:
+        self._broken: list[int] = []  # the refused rows of the next frame
+        self._done = 0
+        self._mapping.floats = 0
+        self.faults.clear()
+        for frame in self._frames(self._refuse):
+            yield from self._frame(frame)
 
     def _refuse(self, row: int, why: str) -> None:
         self._broken.append(row)
@@ -199,10 +220,12 @@ class TableReader(PieceReader):
         self._done += frame.height
 
 
-def frames_reader(frames: Iterable[Any], kind: str) -> PieceReader:
+def frames_reader(frames: Callable[[], Iterable[Any]], kind: str) -> PieceReader:
     """Reads the rows of several frames as lines of a kind."""
-    return PieceReader(
-        piece for frame in frames for piece in pieces_of(frame.__arrow_c_stream__(), kind)
+    return RepeatablePieces(
+        lambda: (
+            piece for frame in frames() for piece in pieces_of(frame.__arrow_c_stream__(), kind)
+        )
     )
 
 

@@ -17,6 +17,7 @@ from comptroller import arguments
 from comptroller.bulk import tables
 from comptroller.bulk.columns import FrameMapping
 from comptroller.bulk.compression import Content, content, spool
+from comptroller.bulk.digests import FileDigest
 from comptroller.bulk.documents import documents
 from comptroller.bulk.files import refuse_open_store
 from comptroller.bulk.formats import Format, format_of
@@ -122,8 +123,13 @@ def _from_frame(source: Rows, work: _Work) -> Opened:
         return _from_rows(tables.pandas_rows(source), work, is_mapped=True)
     if not work.mapping.changes_rows() and not _has_python_values(source):
         try:
-            reader = PieceReader(pieces_of(source.__arrow_c_stream__(), work.kind))
-            return Opened(reader, None, work.progress, frames=_again(source))
+            again = _again(source)
+            reader: PieceReader = (
+                frames_reader(lambda: (source,), work.kind)
+                if again is not None
+                else PieceReader(pieces_of(source.__arrow_c_stream__(), work.kind))
+            )
+            return Opened(reader, None, work.progress, frames=again)
         except (Error, ImportError):
             raise
         except Exception as error:  # each library raises its own classes
@@ -174,14 +180,17 @@ def _from_path(path: str, file: io.BufferedReader, work: _Work, closing: ExitSta
     of_packed = work.progress and compressed_progress(file, status.st_size, work.progress)
     found = content(file, path, closing)
     format = format_of(found.head, found.name)
+    is_read_by_core = format == "json" and not work.mapping.changes_rows()
+    if is_read_by_core and not found.is_packed:
+        return Opened(path, status.st_size, work.progress)
+    named = NamedFile(found.file, path, Event())
     if format != "json":
-        return _from_table(found, None if found.is_packed else path, format, work, closing)
-    given = NamedFile(found.file, path, Event())
-    if work.mapping.changes_rows():
-        return _from_documents(given, work._replace(progress=of_packed))
-    if found.is_packed:
-        return Opened(given, None, of_packed)
-    return Opened(path, status.st_size, work.progress)
+        given = _from_table(found, None if found.is_packed else path, format, work, closing)
+    elif is_read_by_core:
+        given = Opened(named, None, of_packed)
+    else:
+        given = _from_documents(named, work._replace(progress=of_packed))
+    return given._replace(sha256=FileDigest(file, closing))
 
 
 def _from_file(file: BinaryIO, name: str, work: _Work, closing: ExitStack) -> Opened:
@@ -235,7 +244,7 @@ def _from_table(
     path = path or spool(found.file, closing).name
     table = table_file(format, path, found, options)
     if format == "parquet" and not options.changes_rows():
-        reader = frames_reader(table.frames(None), work.kind)
+        reader = frames_reader(lambda: table.frames(None), work.kind)
         return Opened(reader, None, work.progress, frames=lambda: table.frames(None))
     mapping = RowMapping(work.kind, options, unescapes=format != "parquet")
     columns = FrameMapping(work.kind, mapping, options)

@@ -43,7 +43,7 @@ _HEX_OF_UUID = "^(.{8})(.{4})(.{4})(.{4})(.{12})$"
 def batches(rows: polars.LazyFrame) -> Iterator[polars.DataFrame]:
     """Yields the rows in batches; one that is empty if there are none."""
     is_empty = True
-    for frame in rows.collect_batches(maintain_order=True):
+    for frame in rows.collect_batches(maintain_order=True, chunk_size=50_000):
         is_empty = False
         yield frame
     if is_empty:

@@ -144,7 +144,7 @@ struct DocumentCounts {
 
 DocumentCounts run_through(Input& input, std::uint64_t expected_bytes) {
   DocumentCounts counts;
-  RewindableInput counted(input, "", false);
+  RewindableInput counted(input, "", {.may_rewind = false});
   Documents documents(counted);
   for (auto batch = documents.next(); !batch.empty(); batch = documents.next()) {
     const char* const begin = documents.window().get();

@@ -55,7 +55,7 @@ TEST_CASE("a stream that was read to its end begins again at its first line") {
   for (const std::string& content : {std::string(), std::string(text), many}) {
     CAPTURE(content.size());
     TextInput input(content, 100'000);
-    RewindableInput again(input, folder.path(), true);
+    RewindableInput again(input, folder.path(), {});
     CHECK_FALSE(again.size());
     const std::string expected = lines_of(again);
     CHECK(again.size() == content.size());
@@ -70,7 +70,7 @@ TEST_CASE("a stream that was read to its end begins again at its first line") {
 TEST_CASE("rows that only the loading thread can read are kept for other threads") {
   const Folder folder;
   Rows input(text);
-  RewindableInput again(input, folder.path(), true);
+  RewindableInput again(input, folder.path(), {});
   CHECK(again.is_for_loading_thread());
   const std::string expected = lines_of(again);
   again.rewind();
@@ -82,7 +82,7 @@ TEST_CASE("a file begins again at its first line") {
   const Folder folder;
   std::ofstream(folder / "lines") << text;
   FileInput input(folder / "lines");
-  RewindableInput again(input, folder / "missing", true);
+  RewindableInput again(input, folder / "missing", {});
   CHECK(again.size() == std::string_view(text).size());
   const std::string expected = lines_of(again);
   again.rewind();
@@ -93,7 +93,7 @@ TEST_CASE("a file begins again at its first line") {
 TEST_CASE("a folder without files is a failure of the system") {
   const Folder folder;
   RepeatedInput input("", text, 40'000, "");
-  RewindableInput again(input, folder / "missing", true);
+  RewindableInput again(input, folder / "missing", {});
   CHECK_THROWS_WITH(lines_of(again), doctest::Contains("a temporary file in"));
 }
 
