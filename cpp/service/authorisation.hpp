@@ -13,13 +13,15 @@ namespace comptroller::service {
 
 inline constexpr std::string_view operator_read = "operator:read";
 inline constexpr std::string_view operator_write = "operator:write";
+inline constexpr std::string_view webhooks_read = "webhooks:read";
+inline constexpr std::string_view webhooks_write = "webhooks:write";
 
 // A scope and what it permits. Clients can have the scopes that do not begin with "operator:".
 struct Scope {
   std::string_view name;
   std::string_view grants;
 };
-inline constexpr std::array<Scope, 12> all_scopes{{
+inline constexpr std::array<Scope, 14> all_scopes{{
     {"identity:read_identity_control", "list identity controls"},
     {"identity:write_identity_control", "create and delete identity controls"},
     {"identity:read_identity", "get and list identities"},
@@ -30,6 +32,8 @@ inline constexpr std::array<Scope, 12> all_scopes{{
     {"rewards:read_claims", "list claims"},
     {"rewards:write_monitoring_address", "create and update reward addresses"},
     {"rewards:read_monitoring_address", "list reward addresses"},
+    {webhooks_read, "list webhooks and their deliveries"},
+    {webhooks_write, "create, update and delete webhooks, and read their secrets"},
     {operator_read, "read the records of all customers"},
     {operator_write, "write the records of all customers"},
 }};

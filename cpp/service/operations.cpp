@@ -10,8 +10,8 @@ namespace comptroller::service {
 std::span<const Operation> operations() {
   static const std::vector<Operation> all = [] {
     std::vector<Operation> joined;
-    for (const auto& part :
-         {identity_operations(), orchestration_operations(), reward_operations()}) {
+    for (const auto& part : {identity_operations(), orchestration_operations(), reward_operations(),
+                             webhook_operations()}) {
       joined.insert(joined.end(), part.begin(), part.end());
     }
     return joined;

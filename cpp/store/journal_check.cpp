@@ -11,6 +11,7 @@
 #include "json/raw_members.hpp"
 #include "model/hexadecimal.hpp"
 #include "model/records/journal.hpp"
+#include "model/records/webhooks.hpp"
 #include "store/changes.hpp"
 #include "store/columns.hpp"
 #include "store/tables.hpp"
@@ -267,11 +268,13 @@ JournalCheck check_journal(db::Connection& connection) {
   JournalCheck check;
   Parts parts;
   check_entries(connection, check, parts);
-  for_each_table([&]<class R>() {
+  const auto check_table = [&]<class R>() {
     Findings findings(check.findings);
     TableCheck<R>(connection, parts[std::string(R::table)], findings).run();
     findings.close(R::table);
-  });
+  };
+  for_each_table(check_table);
+  check_table.template operator()<Webhook>();
   return check;
 }
 

@@ -1,0 +1,309 @@
+#include "service/webhook_delivery.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "json/raw_members.hpp"
+#include "json/writer.hpp"
+#include "model/error.hpp"
+#include "rules/controls.hpp"
+#include "rules/webhooks.hpp"
+#include "service/authorisation.hpp"
+#include "store/controls.hpp"
+#include "store/tables.hpp"
+
+namespace comptroller::service {
+
+namespace {
+
+constexpr int max_visited = 5000;
+constexpr std::int64_t microseconds = 1'000'000;
+// More events than this wait in the journal instead.
+constexpr std::int64_t max_undelivered = 1000;
+
+std::string require_key(Service& service) {
+  const auto& find_key = service.environment().webhook_key;
+  if (!find_key) throw Error(Code::unsupported, "this store has no key for webhooks");
+  return find_key();
+}
+
+std::string text_of(const json::RawMembers& members, std::string_view name) {
+  const auto found = members.find(name);
+  if (found == members.end() || found->second.size() < 2) return {};
+  return found->second.substr(1, found->second.size() - 2);
+}
+std::int64_t number_of(const json::RawMembers& members, std::string_view name) {
+  std::int64_t number = 0;
+  if (const auto found = members.find(name); found != members.end()) {
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
+  }
+  return number;
+}
+
+// The present state of a record.
+struct ShownRecord {
+  std::string customer = {};
+  std::string status = {};
+  std::string data = {};  // JSON, as its `get` answers it
+};
+
+template <Record R>
+ShownRecord show_record(db::Connection& connection, const store::Stored<R>& stored,
+                        Audience audience) {
+  ShownRecord shown{.customer = std::string(customer_of(stored.record))};
+  if constexpr (std::same_as<R, StoredIdentity>) {
+    shown.data = json::to_text(
+        rules::show_identity(stored.record, store::active_controls(connection, stored.key)),
+        audience);
+  } else {
+    shown.data = json::to_text(stored.record, audience);
+  }
+  if constexpr (std::same_as<R, Claim>) shown.status = enum_text(stored.record.onchain_status);
+  if constexpr (std::same_as<R, Orchestration>) shown.status = stored.record.status.value;
+  return shown;
+}
+
+// Returns nullopt for records without events, and for one that does not exist.
+std::optional<ShownRecord> find_record(db::Connection& connection, std::string_view table,
+                                       std::int64_t key, Audience audience) {
+  std::optional<ShownRecord> shown;
+  store::for_each_table([&]<Record R>() {
+    if constexpr (requires(R record) { record.id; }) {
+      if (R::table != table) return;
+      if (const auto stored = store::find_where<R>(connection, {"key = ?", {db::Value::of(key)}})) {
+        shown = show_record<R>(connection, *stored, audience);
+      }
+    }
+  });
+  return shown;
+}
+
+std::string body_of(const store::Undelivered& event, std::string_view data) {
+  std::string body = R"({"type":)";
+  json::JsonWriter(body).write(std::string_view(event.event_type));
+  body += R"(,"timestamp":)";
+  json::JsonWriter(body).write(event.occurred_at);
+  return body.append(R"(,"data":)").append(data).append("}");
+}
+
+// Collects the events of one webhook.
+class Taking {
+ public:
+  Taking(db::Connection& connection, const EventQuery& query, const Webhook& webhook,
+         std::string key)
+      : connection_(connection),
+        query_(query),
+        webhook_(webhook),
+        key_(std::move(key)),
+        audience_(webhook.customer_id ? Audience::client : Audience::provider) {
+    batch_.next = query.from;
+    if (webhook.customer_id) {
+      customer_ = connection.symbols().find(webhook.customer_id->value).value_or(0);
+    }
+  }
+
+  EventBatch run(Timestamp now) {
+    for (store::Undelivered& event :
+         store::due_events(connection_, query_.webhook, now, query_.max_retries)) {
+      add_retry(std::move(event));
+    }
+    batch_.next_due = store::next_due(connection_, query_.webhook);
+    if (query_.max_events > 0 &&
+        store::count_undelivered(connection_, query_.webhook) < max_undelivered) {
+      store::visit_journal_changes(
+          connection_, query_.from.sequence,
+          [&](const store::JournalChange& change) { return add_change(change); });
+    }
+    return std::move(batch_);
+  }
+
+ private:
+  void add_retry(store::Undelivered event) {
+    std::string data = "{}";  // of a test
+    if (event.position.sequence != store::test_sequence) {
+      const auto shown = find_record(connection_, event.table, event.record_key, audience_);
+      data = shown ? shown->data : "null";
+    }
+    add(batch_.retries, std::move(event), data, false);
+  }
+
+  void add(std::vector<WebhookEvent>& events, store::Undelivered event, std::string_view data,
+           bool is_blocked) {
+    WebhookEvent added{.event = std::move(event), .is_blocked = is_blocked};
+    added.webhook_id = event_id(key_, added.event.position);
+    added.body = body_of(added.event, data);
+    events.push_back(std::move(added));
+  }
+
+  bool is_full() {
+    if (std::cmp_less(batch_.events.size(), query_.max_events) && visited_ < max_visited) {
+      return false;
+    }
+    batch_.is_at_end = false;
+    return true;
+  }
+
+  // Returns whether to continue with the next entry.
+  bool add_change(const store::JournalChange& change) {
+    if (change.table.empty()) {
+      if (!add_batch(change)) return false;
+    } else {
+      if (is_full()) return false;
+      ++visited_;
+      if (!customer_ || change.customer == customer_) add_entry(change);
+    }
+    batch_.next = {change.sequence + 1, 0};
+    return true;
+  }
+
+  void add_entry(const store::JournalChange& change) {
+    const json::RawMembers content = json::raw_members(change.content);
+    const auto after = content.find("after");
+    if (after == content.end()) return;  // the record was removed
+    const json::RawMembers written = json::raw_members(after->second);
+    rules::RecordChange kind{.table = change.table,
+                             .is_new = !content.contains("before"),
+                             .sets_deletion = written.contains("deleted_at")};
+    kind.status = text_of(written, change.table == "claims" ? "onchain_status" : "status");
+    add_record({change.sequence, 0}, change, std::move(kind), change.key);
+  }
+
+  // Returns whether all records of the batch were visited.
+  bool add_batch(const store::JournalChange& change) {
+    if (change.content.starts_with(R"({"batch":)") && change.sequence > 0) {
+      const json::RawMembers content = json::raw_members(change.content);
+      const json::RawMembers batch = json::raw_members(content.find("batch")->second);
+      const auto records = batch.find("records");
+      std::int64_t part = 0;  // of the first record of a table
+      for (const std::string& element : records == batch.end()
+                                            ? std::vector<std::string>{}
+                                            : json::raw_elements(records->second)) {
+        const json::RawMembers range = json::raw_members(element);
+        const std::int64_t first = number_of(range, "first_key");
+        const std::int64_t count = number_of(range, "last_key") - first + 1;
+        const std::int64_t begin =
+            change.sequence == query_.from.sequence ? query_.from.part - part : 0;
+        for (std::int64_t index = std::max<std::int64_t>(begin, 0); index < count; ++index) {
+          if (is_full()) {
+            batch_.next = {change.sequence, part + index};
+            return false;
+          }
+          ++visited_;
+          add_record({change.sequence, part + index}, change,
+                     {.table = text_of(range, "resource"), .is_new = true}, first + index);
+        }
+        part += count;
+      }
+    }
+    return true;
+  }
+
+  void add_record(const store::JournalPosition& position, const store::JournalChange& change,
+                  rules::RecordChange kind, std::int64_t key) {
+    const std::string table(kind.table);
+    kind.table = table;
+    const auto shown = find_record(connection_, table, key, audience_);
+    if (!shown || (webhook_.customer_id && shown->customer != webhook_.customer_id->value)) return;
+    if (kind.status.empty()) kind.status = shown->status;
+    const auto type = rules::event_type(kind);
+    if (!type || !rules::matches_event_type(webhook_.event_types, *type)) return;
+    add(batch_.events,
+        {.position = position,
+         .table = table,
+         .record_key = key,
+         .event_type = *type,
+         .occurred_at = change.recorded_at},
+        shown->data, store::has_undelivered(connection_, query_.webhook, table, key));
+  }
+
+  db::Connection& connection_;
+  const EventQuery& query_;
+  const Webhook& webhook_;
+  std::string key_;
+  Audience audience_;
+  std::optional<std::int64_t> customer_;
+  EventBatch batch_;
+  int visited_ = 0;
+};
+
+void require_operator(Service& service, const Principal& principal) {
+  service.check_usable();
+  require_scope(principal, operator_write, true);
+}
+
+}  // namespace
+
+WebhookSigners::WebhookSigners(std::string_view key, const store::SecretIds& ids)
+    : current_(key, ids.current) {
+  if (!ids.previous || !ids.previous_until) return;
+  previous_.emplace(key, *ids.previous);
+  previous_until_ = *ids.previous_until;
+}
+
+std::string WebhookSigners::sign(std::string_view content, Timestamp now) const {
+  std::string signatures = current_.sign(content);
+  if (previous_ && now < previous_until_) signatures += ' ' + previous_->sign(content);
+  return signatures;
+}
+
+std::vector<ActiveWebhook> active_webhooks(Service& service, const Principal& principal) {
+  require_operator(service, principal);
+  const db::Lease connection = service.database()->reader();
+  const db::Snapshot snapshot(*connection);
+  std::vector<ActiveWebhook> active;
+  std::string key;
+  for (const auto& stored : store::webhooks_of(*connection, std::nullopt)) {
+    const Webhook& webhook = stored.record;
+    if (webhook.status != WebhookStatus::active) continue;
+    if (key.empty()) key = require_key(service);
+    active.push_back({stored.key, webhook.id.value, webhook.url.value,
+                      webhook.customer_id.has_value(),
+                      store::next_position(*connection, stored.key),
+                      WebhookSigners(key, store::secret_ids(*connection, stored.key))});
+  }
+  return active;
+}
+
+EventBatch take_events(Service& service, const Principal& principal, const EventQuery& query) {
+  require_operator(service, principal);
+  const db::Lease connection = service.database()->reader();
+  const db::Snapshot snapshot(*connection);
+  const auto stored =
+      store::find_where<Webhook>(*connection, {"key = ?", {db::Value::of(query.webhook)}});
+  if (!stored) throw Error(Code::not_found, "the webhook was deleted");
+  return Taking(*connection, query, stored->record, require_key(service))
+      .run(service.environment().now());
+}
+
+bool report_deliveries(Service& service, const Principal& principal, const DeliveryReport& report) {
+  require_operator(service, principal);
+  bool is_stored = false;
+  service.database()->write([&](db::Connection& connection) {
+    is_stored = store::has_lease(connection, report.holder) &&
+                store::move_position(connection, report.webhook, report.from, report.next);
+    if (!is_stored) return;
+    for (const auto& [event, is_delivered] : report.outcomes) {
+      const bool is_test = event.position.sequence == store::test_sequence;
+      if (is_delivered && !is_test) {
+        store::forget_undelivered(connection, report.webhook, event.position);
+      } else {
+        store::keep_undelivered(connection, report.webhook, event);
+      }
+    }
+  });
+  return is_stored;
+}
+
+bool lease_delivery(Service& service, const Principal& principal, const std::string& holder,
+                    std::int64_t seconds) {
+  require_operator(service, principal);
+  const Timestamp now = service.environment().now();
+  bool is_taken = false;
+  service.database()->write([&](db::Connection& connection) {
+    is_taken = store::take_lease(connection, holder, now,
+                                 Timestamp{now.microseconds + seconds * microseconds});
+  });
+  return is_taken;
+}
+
+}  // namespace comptroller::service
