@@ -9,13 +9,14 @@ not set is ``None``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from comptroller.decoding import Amount, Record, Time
 
 if TYPE_CHECKING:
     from comptroller.values import (
         Action,
+        ChangedResource,
         ClaimStatus,
         ControlType,
         IdentityStatus,
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
     )
 else:
     # Text at run time: a newer server may answer with a value that this version does not know.
-    Action = ClaimStatus = ControlType = IdentityStatus = Ledger = ScheduleType = SetBy = str
+    Action = ChangedResource = ClaimStatus = ControlType = IdentityStatus = Ledger = (
+        ScheduleType
+    ) = SetBy = str
 
 
 class Identity(Record, frozen=True, kw_only=True):
@@ -329,3 +332,46 @@ class Balance(Record, frozen=True, kw_only=True):
     """Its balance, in units of the asset of its payout group."""
     at: Time
     """Time of the balance."""
+
+
+class ChangePage(Record, frozen=True, kw_only=True):
+    """Changes in order of commit."""
+
+    items: tuple[Change, ...]
+    """The changes; a page that is not the last may have none."""
+    next_cursor: str
+    """The place after this page in the feed; never empty."""
+    has_more: bool
+    """Whether the feed goes on after this page."""
+
+
+class Change(Record, frozen=True, kw_only=True):
+    """A change of a record: what was written, when and by whom."""
+
+    cursor: str
+    """The place after this change in the feed; never expires."""
+    sequence: int | None = None
+    """The entry of the journal; shown to the operator only."""
+    recorded_at: Time
+    """When it was written."""
+    actor: str
+    """Id of the client, or a name of the operator such as ``operator:desk``."""
+    operation: str
+    """Such as ``controls.create`` or ``claims.load``."""
+    resource: ChangedResource
+    """The resource of the record (identities, controls, orchestrations, payout_groups,
+       reward_addresses, balances or claims).
+    """
+    id: str
+    """Identifies the record; of a balance, its address."""
+    customer_id: str | None = None
+    """The customer of the record; shown to the operator only."""
+    before: dict[str, Any] | None = None
+    """The earlier values of the members that changed; the whole record if it was removed, unset if
+       it was created.
+    """
+    after: dict[str, Any] | None = None
+    """The new values of the members that changed; the whole record if it was created, unset if it
+       was removed. A member that is not set is left out, and a document such as ``metadata`` is its
+       JSON text.
+    """

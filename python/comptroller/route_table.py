@@ -50,4 +50,5 @@ ROUTES: tuple[tuple[str, str, str, str | None], ...] = (
     ("POST", "/operator/rewards/claims/{id}/fail", "claims.fail", None),
     ("GET", "/operator/rewards/balances", "balances.list", None),
     ("POST", "/operator/rewards/balances", "balances.record", None),
+    ("GET", "/v2/changes", "changes.list", None),
 )

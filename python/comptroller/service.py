@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from comptroller.analysis.reports import Reports
     from comptroller.analysis.table import Table
     from comptroller.journal import Journal
+    from comptroller.operations.changes import Changes
 
 _FORMATS = ("ndjson", "csv", "parquet", "xlsx")
 
@@ -412,6 +413,13 @@ class Service(Resources):
         from comptroller.journal import Journal
 
         return Journal(self._host)
+
+    @property
+    def changes(self) -> Changes:
+        """The changes of all records, in order of commit, to follow or to resume."""
+        from comptroller.operations.changes import Changes
+
+        return Changes(self._host)
 
     def check(self) -> dict[str, Any]:
         """Examines the whole store and returns the findings; writes nothing.

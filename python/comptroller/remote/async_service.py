@@ -12,6 +12,7 @@ import msgspec
 
 from comptroller.arguments import Filter
 from comptroller.async_operations import AsyncResources
+from comptroller.async_operations.changes import AsyncChanges
 from comptroller.bulk.loading import LoadResult
 from comptroller.bulk.mapping import Options
 from comptroller.bulk.sources import LoadSource
@@ -59,9 +60,15 @@ class AsyncService(AsyncResources):
     def __init__(self, session: Session, channel: AsyncChannel) -> None:
         host = AsyncHost(session, channel)
         super().__init__(host)
+        self._host = host
         self._channel = channel
         self._title = session.base_url
         self._service = Service(host.blocking, session.base_url)
+
+    @property
+    def changes(self) -> AsyncChanges:
+        """The changes of all records, in order of commit: :attr:`comptroller.Service.changes`."""
+        return AsyncChanges(self._host)
 
     async def load(
         self,
