@@ -1,6 +1,8 @@
 // The delivery of the events of webhooks; _core.pyi describes it.
 #include <pybind11/stl.h>
 
+#include <tuple>
+
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/store.hpp"
@@ -14,7 +16,7 @@ namespace comptroller::bindings {
 namespace {
 
 using service::WebhookEvent;
-using Place = std::pair<std::int64_t, std::int64_t>;
+using Place = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 
 std::optional<std::int64_t> number_of(const std::optional<Timestamp>& time) {
   return time ? std::optional(time->microseconds) : std::nullopt;
@@ -22,11 +24,11 @@ std::optional<std::int64_t> number_of(const std::optional<Timestamp>& time) {
 std::optional<Timestamp> time_of(const std::optional<std::int64_t>& number) {
   return number ? std::optional(Timestamp{*number}) : std::nullopt;
 }
-Place place_of(const store::JournalPosition& position) {
-  return {position.sequence, position.part};
+Place place_of(const store::FeedPosition& position) {
+  return {position.sequence, position.part, position.key};
 }
-store::JournalPosition position_of(const Place& place) {
-  return {place.first, place.second};
+store::FeedPosition position_of(const Place& place) {
+  return std::make_from_tuple<store::FeedPosition>(place);
 }
 
 // Runs a function of the service without the GIL.
@@ -45,7 +47,8 @@ void bind_webhooks(py::module_& module) {
              .def_readonly("url", &service::ActiveWebhook::url)
              .def_readonly("is_of_client", &service::ActiveWebhook::is_of_client)
              .def_property_readonly(
-                 "next", [](const service::ActiveWebhook& self) { return place_of(self.next); })
+                 "considered",
+                 [](const service::ActiveWebhook& self) { return place_of(self.considered); })
              .def("sign", [](const service::ActiveWebhook& self, const py::bytes& content,
                              std::int64_t now) {
                return self.signers.sign(std::string_view(content), Timestamp{now});
@@ -53,8 +56,8 @@ void bind_webhooks(py::module_& module) {
   freeze(py::class_<WebhookEvent>(module, "WebhookEvent")
              .def_property_readonly("record",
                                     [](const WebhookEvent& self) {
-                                      return py::make_tuple(self.event.table,
-                                                            self.event.record_key);
+                                      return py::make_tuple(enum_text(self.event.resource),
+                                                            self.event.record_id);
                                     })
              .def_property_readonly("type",
                                     [](const WebhookEvent& self) { return self.event.event_type; })
@@ -105,21 +108,21 @@ void bind_webhooks(py::module_& module) {
       arg("store"), arg("principal"));
   module.def(
       "take_events",
-      [](const Store& store, const Principal& principal, std::int64_t webhook, const Place& from,
+      [](const Store& store, const Principal& principal, std::int64_t webhook, const Place& after,
          std::int64_t max_retries, std::int64_t max_events) {
-        const service::EventQuery query{webhook, position_of(from), max_retries, max_events};
+        const service::EventQuery query{webhook, position_of(after), max_retries, max_events};
         return released(store, [&](service::Service& service) {
           return service::take_events(service, principal, query);
         });
       },
-      arg("store"), arg("principal"), arg("webhook"), arg("from_"), arg("max_retries"),
+      arg("store"), arg("principal"), arg("webhook"), arg("after"), arg("max_retries"),
       arg("max_events"));
   module.def(
       "report_deliveries",
       [](const Store& store, const Principal& principal, std::string holder, std::int64_t webhook,
-         const Place& from, const Place& next,
+         const Place& after, const Place& next,
          const std::vector<std::pair<const WebhookEvent*, bool>>& outcomes) {
-        service::DeliveryReport report{std::move(holder), webhook, position_of(from),
+        service::DeliveryReport report{std::move(holder), webhook, position_of(after),
                                        position_of(next)};
         for (const auto& [event, is_delivered] : outcomes) {
           report.outcomes.push_back({event->event, is_delivered});
@@ -128,7 +131,7 @@ void bind_webhooks(py::module_& module) {
           return service::report_deliveries(service, principal, report);
         });
       },
-      arg("store"), arg("principal"), arg("holder"), arg("webhook"), arg("from_"), arg("next"),
+      arg("store"), arg("principal"), arg("holder"), arg("webhook"), arg("after"), arg("next"),
       arg("outcomes"));
   module.def(
       "lease_delivery",

@@ -21,7 +21,7 @@ struct Scope {
   std::string_view name;
   std::string_view grants;
 };
-inline constexpr std::array<Scope, 14> all_scopes{{
+inline constexpr std::array<Scope, 15> all_scopes{{
     {"identity:read_identity_control", "list identity controls"},
     {"identity:write_identity_control", "create and delete identity controls"},
     {"identity:read_identity", "get and list identities"},
@@ -32,6 +32,7 @@ inline constexpr std::array<Scope, 14> all_scopes{{
     {"rewards:read_claims", "list claims"},
     {"rewards:write_monitoring_address", "create and update reward addresses"},
     {"rewards:read_monitoring_address", "list reward addresses"},
+    {"changes:read", "read the changes of the records that the other scopes let it read"},
     {webhooks_read, "list webhooks and their deliveries"},
     {webhooks_write, "create, update and delete webhooks, and read their secrets"},
     {operator_read, "read the records of all customers"},

@@ -4,6 +4,7 @@
 #include "json/writer.hpp"
 #include "model/error.hpp"
 #include "model/hexadecimal.hpp"
+#include "model/records/webhooks.hpp"
 #include "service/authorisation.hpp"
 #include "store/journal.hpp"
 #include "store/journal_check.hpp"
@@ -90,7 +91,9 @@ std::string journal_entries(Service& service, const Principal& principal,
     answer += entry.text;
     return count < query.limit;
   };
-  if (query.resource) store::visit_table(*query.resource, []<class R>() {});
+  if (query.resource && *query.resource != Webhook::table) {
+    store::visit_table(*query.resource, []<class R>() {});
+  }
   if (query.id) {
     for (const auto& [table, key] : find_records(connection, *query.id, query.resource)) {
       if (count < query.limit) {

@@ -1,7 +1,6 @@
 #include "service/webhook_delivery.hpp"
 
-#include <algorithm>
-#include <charconv>
+#include <array>
 
 #include "json/raw_members.hpp"
 #include "json/writer.hpp"
@@ -16,10 +15,13 @@ namespace comptroller::service {
 
 namespace {
 
-constexpr int max_visited = 5000;
 constexpr std::int64_t microseconds = 1'000'000;
 // More events than this wait in the journal instead.
 constexpr std::int64_t max_undelivered = 1000;
+constexpr std::array resources_with_events{
+    ChangedResource::identities,       ChangedResource::controls,
+    ChangedResource::orchestrations,   ChangedResource::payout_groups,
+    ChangedResource::reward_addresses, ChangedResource::claims};
 
 std::string require_key(Service& service) {
   const auto& find_key = service.environment().webhook_key;
@@ -27,22 +29,15 @@ std::string require_key(Service& service) {
   return find_key();
 }
 
+// Returns the text of a member without escapes; empty if it is missing.
 std::string text_of(const json::RawMembers& members, std::string_view name) {
   const auto found = members.find(name);
   if (found == members.end() || found->second.size() < 2) return {};
   return found->second.substr(1, found->second.size() - 2);
 }
-std::int64_t number_of(const json::RawMembers& members, std::string_view name) {
-  std::int64_t number = 0;
-  if (const auto found = members.find(name); found != members.end()) {
-    std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
-  }
-  return number;
-}
 
 // The present state of a record.
 struct ShownRecord {
-  std::string customer = {};
   std::string status = {};
   std::string data = {};  // JSON, as its `get` answers it
 };
@@ -50,7 +45,7 @@ struct ShownRecord {
 template <Record R>
 ShownRecord show_record(db::Connection& connection, const store::Stored<R>& stored,
                         Audience audience) {
-  ShownRecord shown{.customer = std::string(customer_of(stored.record))};
+  ShownRecord shown;
   if constexpr (std::same_as<R, StoredIdentity>) {
     shown.data = json::to_text(
         rules::show_identity(stored.record, store::active_controls(connection, stored.key)),
@@ -64,13 +59,13 @@ ShownRecord show_record(db::Connection& connection, const store::Stored<R>& stor
 }
 
 // Returns nullopt for records without events, and for one that does not exist.
-std::optional<ShownRecord> find_record(db::Connection& connection, std::string_view table,
-                                       std::int64_t key, Audience audience) {
+std::optional<ShownRecord> find_record(db::Connection& connection, ChangedResource resource,
+                                       std::string_view id, Audience audience) {
   std::optional<ShownRecord> shown;
   store::for_each_table([&]<Record R>() {
     if constexpr (requires(R record) { record.id; }) {
-      if (R::table != table) return;
-      if (const auto stored = store::find_where<R>(connection, {"key = ?", {db::Value::of(key)}})) {
+      if (R::table != enum_text(resource)) return;
+      if (const auto stored = store::find<R>(connection, id)) {
         shown = show_record<R>(connection, *stored, audience);
       }
     }
@@ -95,12 +90,7 @@ class Taking {
         query_(query),
         webhook_(webhook),
         key_(std::move(key)),
-        audience_(webhook.customer_id ? Audience::client : Audience::provider) {
-    batch_.next = query.from;
-    if (webhook.customer_id) {
-      customer_ = connection.symbols().find(webhook.customer_id->value).value_or(0);
-    }
-  }
+        audience_(webhook.customer_id ? Audience::client : Audience::provider) {}
 
   EventBatch run(Timestamp now) {
     for (store::Undelivered& event :
@@ -108,11 +98,10 @@ class Taking {
       add_retry(std::move(event));
     }
     batch_.next_due = store::next_due(connection_, query_.webhook);
+    batch_.next = query_.after;
     if (query_.max_events > 0 &&
         store::count_undelivered(connection_, query_.webhook) < max_undelivered) {
-      store::visit_journal_changes(
-          connection_, query_.from.sequence,
-          [&](const store::JournalChange& change) { return add_change(change); });
+      add_new();
     }
     return std::move(batch_);
   }
@@ -121,10 +110,45 @@ class Taking {
   void add_retry(store::Undelivered event) {
     std::string data = "{}";  // of a test
     if (event.position.sequence != store::test_sequence) {
-      const auto shown = find_record(connection_, event.table, event.record_key, audience_);
+      const auto shown = find_record(connection_, event.resource, event.record_id, audience_);
       data = shown ? shown->data : "null";
     }
     add(batch_.retries, std::move(event), data, false);
+  }
+
+  void add_new() {
+    store::FeedQuery feed{.after = query_.after,
+                          .resources = {resources_with_events.begin(), resources_with_events.end()},
+                          .limit = static_cast<std::size_t>(query_.max_events)};
+    if (webhook_.customer_id) feed.customer = webhook_.customer_id->value;
+    const store::FeedPage page = store::read_feed(connection_, feed);
+    for (const store::FeedChange& each : page.changes) add_change(each);
+    batch_.next = page.end;
+    batch_.is_at_end = !page.has_more;
+  }
+
+  void add_change(const store::FeedChange& each) {
+    const Change& change = each.change;
+    if (!change.after) return;  // the record was removed
+    const auto shown = find_record(connection_, change.resource, change.id.value, audience_);
+    if (!shown) return;
+    const json::RawMembers written = json::raw_members(change.after->text);
+    const bool is_claim = change.resource == ChangedResource::claims;
+    rules::RecordChange kind{.table = enum_text(change.resource),
+                             .is_new = !change.before,
+                             .sets_deletion = written.contains("deleted_at"),
+                             .status = text_of(written, is_claim ? "onchain_status" : "status")};
+    if (kind.status.empty()) kind.status = shown->status;
+    const auto type = rules::event_type(kind);
+    if (!type || !rules::matches_event_type(webhook_.event_types, *type)) return;
+    add(batch_.events,
+        {.position = each.position,
+         .resource = change.resource,
+         .record_id = change.id.value,
+         .event_type = *type,
+         .occurred_at = change.recorded_at},
+        shown->data,
+        store::has_undelivered(connection_, query_.webhook, change.resource, change.id.value));
   }
 
   void add(std::vector<WebhookEvent>& events, store::Undelivered event, std::string_view data,
@@ -135,95 +159,12 @@ class Taking {
     events.push_back(std::move(added));
   }
 
-  bool is_full() {
-    if (std::cmp_less(batch_.events.size(), query_.max_events) && visited_ < max_visited) {
-      return false;
-    }
-    batch_.is_at_end = false;
-    return true;
-  }
-
-  // Returns whether to continue with the next entry.
-  bool add_change(const store::JournalChange& change) {
-    if (change.table.empty()) {
-      if (!add_batch(change)) return false;
-    } else {
-      if (is_full()) return false;
-      ++visited_;
-      if (!customer_ || change.customer == customer_) add_entry(change);
-    }
-    batch_.next = {change.sequence + 1, 0};
-    return true;
-  }
-
-  void add_entry(const store::JournalChange& change) {
-    const json::RawMembers content = json::raw_members(change.content);
-    const auto after = content.find("after");
-    if (after == content.end()) return;  // the record was removed
-    const json::RawMembers written = json::raw_members(after->second);
-    rules::RecordChange kind{.table = change.table,
-                             .is_new = !content.contains("before"),
-                             .sets_deletion = written.contains("deleted_at")};
-    kind.status = text_of(written, change.table == "claims" ? "onchain_status" : "status");
-    add_record({change.sequence, 0}, change, std::move(kind), change.key);
-  }
-
-  // Returns whether all records of the batch were visited.
-  bool add_batch(const store::JournalChange& change) {
-    if (change.content.starts_with(R"({"batch":)") && change.sequence > 0) {
-      const json::RawMembers content = json::raw_members(change.content);
-      const json::RawMembers batch = json::raw_members(content.find("batch")->second);
-      const auto records = batch.find("records");
-      std::int64_t part = 0;  // of the first record of a table
-      for (const std::string& element : records == batch.end()
-                                            ? std::vector<std::string>{}
-                                            : json::raw_elements(records->second)) {
-        const json::RawMembers range = json::raw_members(element);
-        const std::int64_t first = number_of(range, "first_key");
-        const std::int64_t count = number_of(range, "last_key") - first + 1;
-        const std::int64_t begin =
-            change.sequence == query_.from.sequence ? query_.from.part - part : 0;
-        for (std::int64_t index = std::max<std::int64_t>(begin, 0); index < count; ++index) {
-          if (is_full()) {
-            batch_.next = {change.sequence, part + index};
-            return false;
-          }
-          ++visited_;
-          add_record({change.sequence, part + index}, change,
-                     {.table = text_of(range, "resource"), .is_new = true}, first + index);
-        }
-        part += count;
-      }
-    }
-    return true;
-  }
-
-  void add_record(const store::JournalPosition& position, const store::JournalChange& change,
-                  rules::RecordChange kind, std::int64_t key) {
-    const std::string table(kind.table);
-    kind.table = table;
-    const auto shown = find_record(connection_, table, key, audience_);
-    if (!shown || (webhook_.customer_id && shown->customer != webhook_.customer_id->value)) return;
-    if (kind.status.empty()) kind.status = shown->status;
-    const auto type = rules::event_type(kind);
-    if (!type || !rules::matches_event_type(webhook_.event_types, *type)) return;
-    add(batch_.events,
-        {.position = position,
-         .table = table,
-         .record_key = key,
-         .event_type = *type,
-         .occurred_at = change.recorded_at},
-        shown->data, store::has_undelivered(connection_, query_.webhook, table, key));
-  }
-
   db::Connection& connection_;
   const EventQuery& query_;
   const Webhook& webhook_;
   std::string key_;
   Audience audience_;
-  std::optional<std::int64_t> customer_;
   EventBatch batch_;
-  int visited_ = 0;
 };
 
 void require_operator(Service& service, const Principal& principal) {
@@ -257,8 +198,7 @@ std::vector<ActiveWebhook> active_webhooks(Service& service, const Principal& pr
     if (webhook.status != WebhookStatus::active) continue;
     if (key.empty()) key = require_key(service);
     active.push_back({stored.key, webhook.id.value, webhook.url.value,
-                      webhook.customer_id.has_value(),
-                      store::next_position(*connection, stored.key),
+                      webhook.customer_id.has_value(), store::considered(*connection, stored.key),
                       WebhookSigners(key, store::secret_ids(*connection, stored.key))});
   }
   return active;
@@ -280,7 +220,7 @@ bool report_deliveries(Service& service, const Principal& principal, const Deliv
   bool is_stored = false;
   service.database()->write([&](db::Connection& connection) {
     is_stored = store::has_lease(connection, report.holder) &&
-                store::move_position(connection, report.webhook, report.from, report.next);
+                store::move_considered(connection, report.webhook, report.after, report.next);
     if (!is_stored) return;
     for (const auto& [event, is_delivered] : report.outcomes) {
       const bool is_test = event.position.sequence == store::test_sequence;

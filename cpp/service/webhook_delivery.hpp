@@ -32,7 +32,7 @@ struct ActiveWebhook {
   std::string id;
   std::string url;
   bool is_of_client = false;
-  store::JournalPosition next;
+  store::FeedPosition considered;
   WebhookSigners signers;
 };
 std::vector<ActiveWebhook> active_webhooks(Service& service, const Principal& principal);
@@ -47,14 +47,14 @@ struct WebhookEvent {
 
 struct EventQuery {
   std::int64_t webhook = 0;  // the key
-  store::JournalPosition from = {};
+  store::FeedPosition after = {};
   std::int64_t max_retries = 0;
   std::int64_t max_events = 0;  // new ones
 };
 struct EventBatch {
   std::vector<WebhookEvent> retries;  // at most one of each record
   std::vector<WebhookEvent> events;   // in order
-  store::JournalPosition next;        // after the events, and after changes without one
+  store::FeedPosition next;           // after the events, and after changes without one
   bool is_at_end = true;              // of the journal
   std::optional<Timestamp> next_due;  // of a retry
 };
@@ -69,8 +69,8 @@ struct DeliveryOutcome {
 struct DeliveryReport {
   std::string holder;  // of the lease
   std::int64_t webhook = 0;
-  store::JournalPosition from = {};
-  store::JournalPosition next = {};
+  store::FeedPosition after = {};
+  store::FeedPosition next = {};
   std::vector<DeliveryOutcome> outcomes = {};
 };
 // Stores the outcomes and the position. Returns false, and stores nothing, if the holder has lost

@@ -58,9 +58,10 @@ std::string WebhookSigner::sign(std::string_view content) const {
          " v1a," + journal::to_base64(text_of_bytes(signature));
 }
 
-std::string event_id(std::string_view key, const store::JournalPosition& position) {
+std::string event_id(std::string_view key, const store::FeedPosition& position) {
   const Digest digest =
-      hmac(key, "id." + std::to_string(position.sequence) + '.' + std::to_string(position.part));
+      hmac(key, "id." + std::to_string(position.sequence) + '.' + std::to_string(position.part) +
+                    '.' + std::to_string(position.key));
   return "msg_" + text_of(HexadecimalDigits{text_of_bytes(digest).substr(0, id_bytes)});
 }
 

@@ -29,6 +29,6 @@ class WebhookSigner {
 
 // Returns the id of an event, which is the same in each attempt and for each webhook, and says
 // nothing of the number of changes.
-std::string event_id(std::string_view key, const store::JournalPosition& position);
+std::string event_id(std::string_view key, const store::FeedPosition& position);
 
 }  // namespace comptroller::service

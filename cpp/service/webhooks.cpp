@@ -1,4 +1,4 @@
-// Webhooks (specification 4.7).
+// Webhooks (specification 6).
 #include "store/webhooks.hpp"
 
 #include "json/canonical.hpp"
@@ -148,8 +148,8 @@ WebhookDelivery test_webhook(Context& context, const ById& request) {
     }
   }
   const store::Undelivered event{
-      .position = {store::test_sequence, context.now.microseconds},
-      .record_key = context.now.microseconds,
+      .position = {.sequence = store::test_sequence, .key = context.now.microseconds},
+      .record_id = std::to_string(context.now.microseconds),
       .event_type = "webhook.test",
       .occurred_at = context.now,
       .next_attempt_at = context.now,
@@ -171,8 +171,8 @@ WebhookDeliveries list_deliveries(Context& context, const ById& request) {
 Webhook replay(Context& context, const ReplayWebhook& request) {
   const auto stored = require<Webhook>(context, request.id.value);
   store::forget_all_undelivered(context.connection, stored.key);
-  store::set_position(context.connection, stored.key,
-                      {store::first_entry_since(context.connection, request.since), 0});
+  const std::int64_t first = store::first_entry_since(context.connection, request.since);
+  store::set_considered(context.connection, stored.key, {.sequence = first - 1});
   return stored.record;
 }
 

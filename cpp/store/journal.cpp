@@ -1,7 +1,8 @@
 #include "store/journal.hpp"
 
-#include <bit>
+#include <charconv>
 
+#include "json/raw_members.hpp"
 #include "json/writer.hpp"
 #include "store/sql.hpp"
 #include "store/storage.hpp"
@@ -92,6 +93,22 @@ std::string canonical_text(db::Query& row, db::Symbols& symbols) {
   writer.write("sequence", row.number(0));
   writer.close();
   return text;
+}
+
+// Returns a number or a text without escapes; 0 or an empty text if it is missing.
+std::uint64_t number_of(const json::RawMembers& members, std::string_view name) {
+  const auto found = members.find(name);
+  std::uint64_t number = 0;
+  if (found != members.end()) {
+    const std::string& text = found->second;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+  }
+  return number;
+}
+std::string text_of(const json::RawMembers& members, std::string_view name) {
+  const auto found = members.find(name);
+  if (found == members.end() || found->second.size() < 2) return {};
+  return found->second.substr(1, found->second.size() - 2);
 }
 
 // Brings the head to the state of the connection's transaction. The hash of the last entry shows
@@ -188,6 +205,21 @@ void visit_entries(db::Connection& connection, const EntrySelection& selection,
       return;
     }
   }
+}
+
+std::vector<BatchPart> batch_parts(std::string_view content) {
+  std::vector<BatchPart> parts;
+  if (!content.starts_with(R"({"batch":)")) return parts;
+  const json::RawMembers batch = json::raw_members(json::raw_members(content)["batch"]);
+  const auto records = batch.find("records");
+  if (records == batch.end()) return parts;
+  for (const std::string& element : json::raw_elements(records->second)) {
+    const json::RawMembers part = json::raw_members(element);
+    parts.push_back({number_of(part, "count"), number_of(part, "first_key"),
+                     number_of(part, "last_key"), text_of(part, "resource"),
+                     text_of(part, "root")});
+  }
+  return parts;
 }
 
 }  // namespace comptroller::store

@@ -10,6 +10,7 @@
 
 #include "db/database.hpp"
 #include "journal/tree.hpp"
+#include "model/records/journal.hpp"
 #include "model/timestamp.hpp"
 
 namespace comptroller::store {
@@ -64,5 +65,8 @@ struct EntrySelection {
 // Calls `visit` with each selected entry until it returns false.
 void visit_entries(db::Connection& connection, const EntrySelection& selection,
                    const std::function<bool(const Entry&)>& visit);
+
+// Returns the parts of a batch, from the content of its entry; nothing for another entry.
+std::vector<BatchPart> batch_parts(std::string_view content);
 
 }  // namespace comptroller::store

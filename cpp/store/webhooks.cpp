@@ -25,23 +25,23 @@ std::int64_t count_rows(db::Query query) {
 }
 
 constexpr std::string_view event_columns =
-    "sequence, part, table_name, record_key, event_type, occurred_at, attempts, first_attempt_at,"
+    "sequence, part, key, resource, record_id, event_type, occurred_at, attempts, first_attempt_at,"
     " last_attempt_at, next_attempt_at, last_error";
 
 std::vector<Undelivered> read_events(db::Query rows) {
   std::vector<Undelivered> events;
   while (rows.step()) {
     Undelivered& event = events.emplace_back();
-    event.position = {rows.number(0), rows.number(1)};
-    event.table = require_text(rows.column(2));
-    event.record_key = rows.number(3);
-    event.event_type = require_text(rows.column(4));
-    event.occurred_at = time_of(rows, 5);
-    event.attempts = rows.number(6);
-    event.first_attempt_at = optional_time(rows, 7);
-    event.last_attempt_at = optional_time(rows, 8);
-    event.next_attempt_at = optional_time(rows, 9);
-    if (!rows.column(10).is_null()) event.last_error = require_text(rows.column(10));
+    event.position = {rows.number(0), rows.number(1), rows.number(2)};
+    event.resource = decode<ChangedResource>(rows.number(3));
+    event.record_id = require_text(rows.column(4));
+    event.event_type = require_text(rows.column(5));
+    event.occurred_at = time_of(rows, 6);
+    event.attempts = rows.number(7);
+    event.first_attempt_at = optional_time(rows, 8);
+    event.last_attempt_at = optional_time(rows, 9);
+    event.next_attempt_at = optional_time(rows, 10);
+    if (!rows.column(11).is_null()) event.last_error = require_text(rows.column(11));
   }
   return events;
 }
@@ -49,12 +49,13 @@ std::vector<Undelivered> read_events(db::Query rows) {
 }  // namespace
 
 void insert_webhook(Changes& changes, const Webhook& webhook, const std::string& secret_id) {
-  // It gets the events after its creation.
-  const auto next = static_cast<std::int64_t>(journal_size(changes.connection())) + 1;
+  // It gets the events after its creation, whose entry is appended next.
+  const auto created = static_cast<std::int64_t>(journal_size(changes.connection()));
   insert(changes, webhook,
          {{"secret_id", Value::of(std::string_view(secret_id))},
-          {"next_sequence", Value::of(next)},
-          {"next_part", Value::of(std::int64_t{0})}});
+          {"after_sequence", Value::of(created)},
+          {"after_part", Value::of(FeedPosition::whole_entry)},
+          {"after_key", Value::of(std::int64_t{0})}});
 }
 
 void delete_webhook(Changes& changes, const Stored<Webhook>& webhook) {
@@ -106,24 +107,26 @@ void set_secret_ids(db::Connection& connection, std::int64_t key, const SecretId
       std::string_view(ids.current), value_of(ids.previous), value_of(ids.previous_until), key);
 }
 
-JournalPosition next_position(db::Connection& connection, std::int64_t key) {
-  db::Query row = connection.query("SELECT next_sequence, next_part FROM webhooks WHERE key = ?");
+FeedPosition considered(db::Connection& connection, std::int64_t key) {
+  db::Query row =
+      connection.query("SELECT after_sequence, after_part, after_key FROM webhooks WHERE key = ?");
   if (!row.bind(1, key).step()) throw Error(Code::not_found, "the webhook was deleted");
-  return {row.number(0), row.number(1)};
+  return {row.number(0), row.number(1), row.number(2)};
 }
 
-bool move_position(db::Connection& connection, std::int64_t key, const JournalPosition& expected,
-                   const JournalPosition& next) {
-  db::Query query = connection.query(
-      "UPDATE webhooks SET next_sequence = ?, next_part = ?"
-      " WHERE key = ? AND next_sequence = ? AND next_part = ?");
-  query.bind(1, next.sequence).bind(2, next.part).bind(3, key);
-  return query.bind(4, expected.sequence).bind(5, expected.part).run() > 0;
+bool move_considered(db::Connection& connection, std::int64_t key, const FeedPosition& expected,
+                     const FeedPosition& next) {
+  return connection.run(
+             "UPDATE webhooks SET after_sequence = ?, after_part = ?, after_key = ?"
+             " WHERE key = ? AND after_sequence = ? AND after_part = ? AND after_key = ?",
+             next.sequence, next.part, next.key, key, expected.sequence, expected.part,
+             expected.key) > 0;
 }
 
-void set_position(db::Connection& connection, std::int64_t key, const JournalPosition& next) {
-  connection.run("UPDATE webhooks SET next_sequence = ?, next_part = ? WHERE key = ?",
-                 next.sequence, next.part, key);
+void set_considered(db::Connection& connection, std::int64_t key, const FeedPosition& next) {
+  connection.run(
+      "UPDATE webhooks SET after_sequence = ?, after_part = ?, after_key = ? WHERE key = ?",
+      next.sequence, next.part, next.key, key);
 }
 
 std::int64_t first_entry_since(db::Connection& connection, Timestamp since) {
@@ -145,19 +148,20 @@ std::int64_t first_entry_since(db::Connection& connection, Timestamp since) {
 void keep_undelivered(db::Connection& connection, std::int64_t webhook, const Undelivered& event) {
   static const std::string sql = "INSERT OR REPLACE INTO webhook_deliveries (webhook_key, " +
                                  std::string(event_columns) +
-                                 ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-  connection.run(sql, webhook, event.position.sequence, event.position.part,
-                 std::string_view(event.table), event.record_key,
+                                 ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+  connection.run(sql, webhook, event.position.sequence, event.position.part, event.position.key,
+                 code_of(event.resource), std::string_view(event.record_id),
                  std::string_view(event.event_type), event.occurred_at.microseconds, event.attempts,
                  value_of(event.first_attempt_at), value_of(event.last_attempt_at),
                  value_of(event.next_attempt_at), value_of(event.last_error));
 }
 
 void forget_undelivered(db::Connection& connection, std::int64_t webhook,
-                        const JournalPosition& position) {
+                        const FeedPosition& position) {
   connection.run(
-      "DELETE FROM webhook_deliveries WHERE webhook_key = ? AND sequence = ? AND part = ?", webhook,
-      position.sequence, position.part);
+      "DELETE FROM webhook_deliveries"
+      " WHERE webhook_key = ? AND sequence = ? AND part = ? AND key = ?",
+      webhook, position.sequence, position.part, position.key);
 }
 
 void forget_all_undelivered(db::Connection& connection, std::int64_t webhook) {
@@ -168,7 +172,7 @@ std::vector<Undelivered> undelivered(db::Connection& connection, std::int64_t we
                                      std::int64_t limit) {
   static const std::string sql = "SELECT " + std::string(event_columns) +
                                  " FROM webhook_deliveries WHERE webhook_key = ?"
-                                 " ORDER BY sequence, part LIMIT ?";
+                                 " ORDER BY sequence, part, key LIMIT ?";
   db::Query rows = connection.query(sql);
   rows.bind(1, webhook).bind(2, limit);
   return read_events(std::move(rows));
@@ -181,10 +185,10 @@ std::vector<Undelivered> due_events(db::Connection& connection, std::int64_t web
       " FROM webhook_deliveries AS d INDEXED BY webhook_deliveries_by_time"
       " WHERE webhook_key = ? AND next_attempt_at <= ?"
       " AND NOT EXISTS (SELECT 1 FROM webhook_deliveries AS e"
-      " WHERE e.webhook_key = d.webhook_key AND e.table_name = d.table_name"
-      " AND e.record_key = d.record_key AND e.next_attempt_at IS NOT NULL"
-      " AND (e.sequence, e.part) < (d.sequence, d.part))"
-      " ORDER BY next_attempt_at, sequence, part LIMIT ?";
+      " WHERE e.webhook_key = d.webhook_key AND e.resource = d.resource"
+      " AND e.record_id = d.record_id AND e.next_attempt_at IS NOT NULL"
+      " AND (e.sequence, e.part, e.key) < (d.sequence, d.part, d.key))"
+      " ORDER BY next_attempt_at, sequence, part, key LIMIT ?";
   db::Query rows = connection.query(sql);
   rows.bind(1, webhook).bind(2, now.microseconds).bind(3, limit);
   return read_events(std::move(rows));
@@ -207,12 +211,13 @@ std::int64_t count_undelivered(db::Connection& connection, std::int64_t webhook)
   return count_rows(std::move(query));
 }
 
-bool has_undelivered(db::Connection& connection, std::int64_t webhook, std::string_view table,
-                     std::int64_t record_key) {
+bool has_undelivered(db::Connection& connection, std::int64_t webhook, ChangedResource resource,
+                     std::string_view record_id) {
   db::Query row = connection.query(
       "SELECT 1 FROM webhook_deliveries INDEXED BY webhook_deliveries_by_record"
-      " WHERE webhook_key = ? AND table_name = ? AND record_key = ? LIMIT 1");
-  return row.bind(1, webhook).bind(2, table).bind(3, record_key).step();
+      " WHERE webhook_key = ? AND resource = ? AND record_id = ? LIMIT 1");
+  row.bind(1, webhook).bind(2, code_of(resource));
+  return row.bind(3, record_id).step();
 }
 
 bool take_lease(db::Connection& connection, const std::string& holder, Timestamp now,
@@ -226,24 +231,6 @@ bool take_lease(db::Connection& connection, const std::string& holder, Timestamp
 bool has_lease(db::Connection& connection, const std::string& holder) {
   db::Query row = connection.query("SELECT holder FROM webhook_lease");
   return row.step() && row.column(0).bytes == holder;
-}
-
-void visit_journal_changes(db::Connection& connection, std::int64_t from,
-                           const std::function<bool(const JournalChange&)>& visit) {
-  db::Query rows = connection.query(
-      "SELECT sequence, recorded_at, resource, key, customer_id, content FROM journal"
-      " WHERE sequence >= ? ORDER BY sequence");
-  rows.bind(1, from);
-  while (rows.step()) {
-    JournalChange change{.sequence = rows.number(0), .recorded_at = time_of(rows, 1)};
-    if (!rows.column(2).is_null()) {
-      change.table = connection.symbols().text(rows.number(2));
-      change.key = rows.number(3);
-    }
-    if (!rows.column(4).is_null()) change.customer = rows.number(4);
-    change.content = require_text(rows.column(5));
-    if (!visit(change)) return;
-  }
 }
 
 }  // namespace comptroller::store

@@ -7,16 +7,10 @@
 #include <vector>
 
 #include "model/records/webhooks.hpp"
+#include "store/change_feed.hpp"
 #include "store/records.hpp"
 
 namespace comptroller::store {
-
-// A place in the journal: an entry, and in a batch the number of the record.
-struct JournalPosition {
-  std::int64_t sequence = 0;
-  std::int64_t part = 0;
-  friend auto operator<=>(const JournalPosition&, const JournalPosition&) = default;
-};
 
 // From which of its keys the secrets of a webhook follow; see service/webhook_secrets.hpp.
 struct SecretIds {
@@ -37,19 +31,20 @@ std::int64_t count_all_webhooks(db::Connection& connection);
 SecretIds secret_ids(db::Connection& connection, std::int64_t key);
 void set_secret_ids(db::Connection& connection, std::int64_t key, const SecretIds& ids);
 
-JournalPosition next_position(db::Connection& connection, std::int64_t key);
-// Sets the position if it is still `expected`; returns whether it was.
-bool move_position(db::Connection& connection, std::int64_t key, const JournalPosition& expected,
-                   const JournalPosition& next);
-void set_position(db::Connection& connection, std::int64_t key, const JournalPosition& next);
-// The sequence of the first entry that was recorded at this time or later.
+// The place in the change feed up to which the events of a webhook were considered.
+FeedPosition considered(db::Connection& connection, std::int64_t key);
+// Sets it if it is still `expected`; returns whether it was.
+bool move_considered(db::Connection& connection, std::int64_t key, const FeedPosition& expected,
+                     const FeedPosition& next);
+void set_considered(db::Connection& connection, std::int64_t key, const FeedPosition& next);
+// Returns the sequence of the first entry of the journal that was recorded at this time or later.
 std::int64_t first_entry_since(db::Connection& connection, Timestamp since);
 
 // An event that is not delivered yet.
 struct Undelivered {
-  JournalPosition position = {};
-  std::string table = {};
-  std::int64_t record_key = 0;
+  FeedPosition position = {};
+  ChangedResource resource = {};
+  std::string record_id = {};
   std::string event_type = {};
   Timestamp occurred_at = {};
   std::int64_t attempts = 0;
@@ -63,7 +58,7 @@ inline constexpr std::int64_t test_sequence = -1;
 
 void keep_undelivered(db::Connection& connection, std::int64_t webhook, const Undelivered& event);
 void forget_undelivered(db::Connection& connection, std::int64_t webhook,
-                        const JournalPosition& position);
+                        const FeedPosition& position);
 // Forgets all of them, and the tests.
 void forget_all_undelivered(db::Connection& connection, std::int64_t webhook);
 // In order of position.
@@ -76,25 +71,12 @@ std::vector<Undelivered> due_events(db::Connection& connection, std::int64_t web
 std::optional<Timestamp> next_due(db::Connection& connection, std::int64_t webhook);
 std::int64_t count_undelivered(db::Connection& connection, std::int64_t webhook);
 // Whether an earlier event of the record is not delivered yet.
-bool has_undelivered(db::Connection& connection, std::int64_t webhook, std::string_view table,
-                     std::int64_t record_key);
+bool has_undelivered(db::Connection& connection, std::int64_t webhook, ChangedResource resource,
+                     std::string_view record_id);
 
 // Takes or renews the lease until a time. Returns false if another process has it.
 bool take_lease(db::Connection& connection, const std::string& holder, Timestamp now,
                 Timestamp until);
 bool has_lease(db::Connection& connection, const std::string& holder);
-
-// An entry of the journal, as far as events follow from it.
-struct JournalChange {
-  std::int64_t sequence = 0;
-  Timestamp recorded_at = {};
-  std::string table = {};  // empty for a batch
-  std::int64_t key = 0;
-  std::optional<std::int64_t> customer = {};  // the symbol
-  std::string content = {};                   // see NewEntry
-};
-// Calls `visit` with the entries from a sequence on until it returns false.
-void visit_journal_changes(db::Connection& connection, std::int64_t from,
-                           const std::function<bool(const JournalChange&)>& visit);
 
 }  // namespace comptroller::store

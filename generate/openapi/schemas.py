@@ -25,6 +25,7 @@ _LABEL = (1, 128)  # the default limits of a text, in characters
 _SOLANA = "^[1-9A-HJ-NP-Za-km-z]{32,44}$"
 _EVM = "^0x([0-9a-f]{40}|[0-9A-F]{40}|[0-9A-Fa-f]{40})$"
 _ADDRESSES = ("address", "claimer_address")
+_CURSORS = ("page_cursor", "cursor", "next_cursor")
 
 #: The schemas of the value types of records and requests.
 SCALARS: dict[str, Schema] = {
@@ -79,6 +80,12 @@ SCALARS: dict[str, Schema] = {
         "minimum": 1,
         "maximum": 1000,
     },
+    "Members": {
+        "type": "object",
+        "description": "Members of a record.",
+        "examples": [{"amount": "1250.75"}],
+    },
+    "Number": {"type": "integer", "format": "int64", "minimum": 0},
     "Metadata": {
         "type": "object",
         "maxProperties": 50,
@@ -94,7 +101,9 @@ _BY_TYPE = {
     "timestamp": "Timestamp",
     "amount": "Amount",
     "integer": "PageLimit",
+    "members": "Members",
     "metadata": "Metadata",
+    "number": "Number",
 }
 # Examples of members by name, where the type has no suitable one.
 _EXAMPLES = {
@@ -144,7 +153,7 @@ def fields(name: str) -> Iterator[Field]:
     record = core["records"].get(name) or core["requests"][name]
     for member, details in record["members"].items():
         lengths: tuple[int, int | None] = _LABEL
-        if member == "page_cursor":
+        if member in _CURSORS:
             lengths = (0, None)
         elif "min_length" in details:
             lengths = (details["min_length"], details["max_length"])

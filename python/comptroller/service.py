@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from comptroller.analysis.reports import Reports
     from comptroller.analysis.table import Table
     from comptroller.journal import Journal
+    from comptroller.operations.changes import Changes
+    from comptroller.operations.webhooks import WebhookOperations
 
 _FORMATS = ("ndjson", "csv", "parquet", "xlsx")
 
@@ -412,6 +414,20 @@ class Service(Resources):
         from comptroller.journal import Journal
 
         return Journal(self._host)
+
+    @property
+    def changes(self) -> Changes:
+        """The changes of all records, in order of commit, to follow or to resume."""
+        from comptroller.operations.changes import Changes
+
+        return Changes(self._host)
+
+    @property
+    def webhooks(self) -> WebhookOperations:
+        """Endpoints that get a signed request for each change of a record."""
+        from comptroller.operations.webhooks import WebhookOperations
+
+        return WebhookOperations(self._host)
 
     def check(self) -> dict[str, Any]:
         """Examines the whole store and returns the findings; writes nothing.

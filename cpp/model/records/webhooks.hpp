@@ -19,7 +19,7 @@ COMPTROLLER_CLOSED_SET(WebhookStatus, COMPTROLLER_WEBHOOK_STATUS);
 
 // A number of things.
 struct Count {
-  static constexpr std::string_view kind = "integer";
+  static constexpr std::string_view kind = "number";
   std::int64_t value = 0;
   std::int64_t view() const { return value; }
 };
@@ -29,7 +29,7 @@ using Url = Text<1, 2048>;
 // Patterns of types: `claim.created`, `claim.*`, or `*` for all.
 using EventTypes = std::vector<Label>;
 
-// Specification 4.7.
+// Specification 6.
 struct Webhook {
   static constexpr std::string_view table = "webhooks", singular = "webhook";
   RECORD(Webhook, "An endpoint that gets a signed request for each change of a record.");

@@ -30,6 +30,8 @@ _MODULES = {
     "migrate": "store",
     "serve": "serve",
     "worker": "serve",
+    "webhooks": "webhooks",
+    "deliver": "webhooks",
     "clients": "clients",
     "keys": "clients",
     "pull": "pull",

@@ -15,7 +15,9 @@ from typing import Any
 import comptroller
 import pytest
 from comptroller import _core, async_operations, decoding, errors, operations, records, values
+from comptroller.async_operations.changes import AsyncChanges
 from comptroller.http import openapi
+from comptroller.operations.changes import Changes
 from places import ROOT
 
 DESCRIPTION = json.loads(_core.describe())
@@ -23,9 +25,14 @@ RECORDS = DESCRIPTION["records"]
 OPERATIONS = {operation["name"]: operation for operation in DESCRIPTION["operations"]}
 
 RESOURCES = {
-    each["name"]: getattr(operations, each["name"].title().replace("_", ""))
-    for each in DESCRIPTION["resources"]
+    **{
+        each["name"]: getattr(operations, each["name"].title().replace("_", ""))
+        for each in DESCRIPTION["resources"]
+    },
+    "changes": Changes,
 }
+# The asynchronous twins of the classes that are not generated.
+TWINS = {"changes": AsyncChanges}
 ENUMS = DESCRIPTION["enums"]
 
 
@@ -78,7 +85,9 @@ def methods(resource: type) -> dict[str, Any]:
     """Returns the operations of a resource, without the methods derived from its list."""
     found = inspect.getmembers(resource, inspect.isfunction)
     own = {name: method for name, method in found if not name.startswith("_")}
-    return {name: method for name, method in own.items() if name not in ("iter", "stream")}
+    return {
+        name: method for name, method in own.items() if name not in ("iter", "stream", "follow")
+    }
 
 
 def test_every_operation_is_a_method_and_every_method_an_operation():
@@ -97,7 +106,7 @@ def test_an_operation_is_documented_and_its_async_twin_has_the_same_signature(na
     assert operation["summary"].endswith(".")
     assert operation["paths"]
     resource, method = name.split(".")
-    twin = getattr(async_operations, "Async" + RESOURCES[resource].__name__)
+    twin = TWINS.get(resource) or getattr(async_operations, "Async" + RESOURCES[resource].__name__)
     own, other = methods(RESOURCES[resource])[method], methods(twin)[method]
     assert inspect.iscoroutinefunction(other)
     assert inspect.signature(own) == inspect.signature(other)

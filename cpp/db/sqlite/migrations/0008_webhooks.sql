@@ -17,9 +17,10 @@ CREATE TABLE webhooks (
   secret_id TEXT NOT NULL,
   previous_secret_id TEXT,
   previous_until INTEGER,
-  -- The entry of the journal, and the record of its batch, that is considered next.
-  next_sequence INTEGER NOT NULL,
-  next_part INTEGER NOT NULL
+  -- The place in the change feed whose later changes are considered next; see FeedPosition.
+  after_sequence INTEGER NOT NULL,
+  after_part INTEGER NOT NULL,
+  after_key INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX webhooks_by_id ON webhooks (id);
 CREATE INDEX webhooks_by_customer ON webhooks (customer_id);
@@ -27,10 +28,12 @@ CREATE INDEX webhooks_by_customer ON webhooks (customer_id);
 -- Events that were not delivered yet, and the last test of each endpoint.
 CREATE TABLE webhook_deliveries (
   webhook_key INTEGER NOT NULL,
-  sequence INTEGER NOT NULL,  -- of the entry of the journal; -1 for a test
-  part INTEGER NOT NULL,      -- of the batch; the time of a test
-  table_name TEXT NOT NULL,
-  record_key INTEGER NOT NULL,
+  -- The place in the change feed; for a test -1, 63 and its time.
+  sequence INTEGER NOT NULL,
+  part INTEGER NOT NULL,
+  key INTEGER NOT NULL,
+  resource INTEGER NOT NULL,  -- the code of a ChangedResource
+  record_id TEXT NOT NULL,
   event_type TEXT NOT NULL,
   occurred_at INTEGER NOT NULL,
   attempts INTEGER NOT NULL,  -- 0: it waits for an earlier event of the record
@@ -38,10 +41,10 @@ CREATE TABLE webhook_deliveries (
   last_attempt_at INTEGER,
   next_attempt_at INTEGER,  -- NULL: there will be none
   last_error TEXT,
-  PRIMARY KEY (webhook_key, sequence, part)
+  PRIMARY KEY (webhook_key, sequence, part, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhook_deliveries_by_record
-  ON webhook_deliveries (webhook_key, table_name, record_key, sequence, part);
+  ON webhook_deliveries (webhook_key, resource, record_id, sequence, part, key);
 CREATE INDEX webhook_deliveries_by_time
   ON webhook_deliveries (webhook_key, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
 
