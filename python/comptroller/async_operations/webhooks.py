@@ -5,7 +5,7 @@ from __future__ import annotations
 from comptroller.arguments import Id, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.operations.resource import request
-from comptroller.operations.webhooks import write_request
+from comptroller.operations.webhooks import event_type_texts, write_request
 from comptroller.records import Webhook, WebhookDeliveries, WebhookDelivery, Webhooks, WebhookSecret
 from comptroller.values import WebhookStatus
 
@@ -65,7 +65,7 @@ class AsyncWebhookOperations(AsyncResource):
                 "webhooks.create",
                 body={
                     "url": url,
-                    "event_types": event_types,
+                    "event_types": event_type_texts(event_types),
                     "description": description,
                     "customer_id": customer_id,
                 },
@@ -106,7 +106,7 @@ class AsyncWebhookOperations(AsyncResource):
                 query={"id": id},
                 body={
                     "url": url,
-                    "event_types": event_types,
+                    "event_types": event_type_texts(event_types),
                     "description": description,
                     "status": status,
                     "status_reason": status_reason,

@@ -9,10 +9,11 @@ import click
 import msgspec
 
 from comptroller.cli import screen
-from comptroller.cli.screen import db_option, json_option
+from comptroller.cli.screen import actor_option, db_option, json_option
 
 if TYPE_CHECKING:
     from comptroller.records import Webhook
+    from comptroller.service import Service
 
 _types_option = click.option(
     "--type",
@@ -38,6 +39,7 @@ def webhooks() -> None:
 @click.option("--customer", metavar="ID", help="Only events of this customer.")
 @_types_option
 @click.option("--description", help="A text for people.")
+@actor_option
 @db_option
 @json_option
 def create(
@@ -46,10 +48,11 @@ def create(
     event_types: tuple[str, ...],
     description: str | None,
     db: str,
+    actor: str | None,
     as_json: bool,
 ) -> None:
     """Create a webhook, which gets the events from now on. Default: all types."""
-    with screen.existing_store(db) as svc:
+    with _writing(db, actor) as svc:
         made = svc.webhooks.create(
             url=url,
             event_types=event_types or None,
@@ -90,6 +93,7 @@ def list_(customer: str | None, db: str, as_json: bool) -> None:
 @click.option("--description", help="A text for people.")
 @click.option("--pause", "status", flag_value="PAUSED", help="Deliver no events to it.")
 @click.option("--resume", "status", flag_value="ACTIVE", help="Continue after its last event.")
+@actor_option
 @db_option
 @json_option
 def update(
@@ -99,10 +103,11 @@ def update(
     description: str | None,
     status: Any,
     db: str,
+    actor: str | None,
     as_json: bool,
 ) -> None:
     """Change a webhook, pause it, or resume it."""
-    with screen.existing_store(db) as svc:
+    with _writing(db, actor) as svc:
         changed = svc.webhooks.update(
             id,
             url=url,
@@ -115,10 +120,11 @@ def update(
 
 @webhooks.command()
 @click.argument("id")
+@actor_option
 @db_option
-def delete(id: str, db: str) -> None:
+def delete(id: str, db: str, actor: str | None) -> None:
     """Delete a webhook and its undelivered events."""
-    with screen.existing_store(db) as svc:
+    with _writing(db, actor) as svc:
         svc.webhooks.delete(id)
     click.echo(f"webhook {id} is deleted")
 
@@ -135,25 +141,27 @@ def secret(id: str, db: str, as_json: bool) -> None:
 
 @webhooks.command()
 @click.argument("id")
+@actor_option
 @db_option
 @json_option
-def rotate(id: str, db: str, as_json: bool) -> None:
+def rotate(id: str, db: str, actor: str | None, as_json: bool) -> None:
     """Give a webhook a new secret, and show it.
 
     For 24 hours requests also have signatures of the secret before.
     """
-    with screen.existing_store(db) as svc:
+    with _writing(db, actor) as svc:
         svc.webhooks.rotate(id)
         _show(svc.webhooks.secret(id), as_json)
 
 
 @webhooks.command()
 @click.argument("id")
+@actor_option
 @db_option
 @json_option
-def test(id: str, db: str, as_json: bool) -> None:
+def test(id: str, db: str, actor: str | None, as_json: bool) -> None:
     """Have the process that delivers send a test event, once; `deliveries` shows its outcome."""
-    with screen.existing_store(db) as svc:
+    with _writing(db, actor) as svc:
         _show(svc.webhooks.test(id), as_json)
 
 
@@ -184,11 +192,12 @@ def deliveries(id: str, db: str, as_json: bool) -> None:
 @webhooks.command()
 @click.argument("id")
 @click.option("--since", required=True, metavar="TIME", help="Such as 2026-03-01T12:00:00Z.")
+@actor_option
 @db_option
 @json_option
-def replay(id: str, since: str, db: str, as_json: bool) -> None:
+def replay(id: str, since: str, db: str, actor: str | None, as_json: bool) -> None:
     """Deliver all events since a time again."""
-    with screen.existing_store(db) as svc:
+    with _writing(db, actor) as svc:
         _show(svc.webhooks.replay(id, since=since), as_json)
 
 
@@ -210,11 +219,19 @@ def deliver(db: str) -> None:
     from comptroller.webhooks.endpoint import Counts
 
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s")
-    with screen.existing_store(db) as svc:
+    with _writing(db, None) as svc:
         assert isinstance(svc.host, LocalHost)
         with delivering(svc.host.store, Counts()):
             click.echo(f"delivering the events of webhooks of {db}")
             threading.Event().wait()
+
+
+def _writing(db: str, actor: str | None) -> Service:
+    """Opens an existing store to write to it."""
+    import comptroller
+
+    screen.require_store(db)
+    return comptroller.open(db, actor=actor)
 
 
 def _show(record: Webhook | msgspec.Struct, as_json: bool) -> None:

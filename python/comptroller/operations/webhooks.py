@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from comptroller import arguments
 from comptroller.arguments import Id, Texts, Timestamp
 from comptroller.operations.resource import Request, Resource, request
 from comptroller.records import Webhook, WebhookDeliveries, WebhookDelivery, Webhooks, WebhookSecret
@@ -63,7 +64,7 @@ class WebhookOperations(Resource):
                 "webhooks.create",
                 body={
                     "url": url,
-                    "event_types": event_types,
+                    "event_types": event_type_texts(event_types),
                     "description": description,
                     "customer_id": customer_id,
                 },
@@ -104,7 +105,7 @@ class WebhookOperations(Resource):
                 query={"id": id},
                 body={
                     "url": url,
-                    "event_types": event_types,
+                    "event_types": event_type_texts(event_types),
                     "description": description,
                     "status": status,
                     "status_reason": status_reason,
@@ -177,3 +178,8 @@ class WebhookOperations(Resource):
 def write_request(operation: str, id: Id, idempotency_key: Id | None) -> Request:
     """Returns the request of a write without further members."""
     return request(operation, query={"id": id}, body={}, idempotency_key=idempotency_key)
+
+
+def event_type_texts(given: Texts | None) -> list[str] | None:
+    """Returns one type or several as a list."""
+    return None if given is None else arguments.texts("event_types", given)

@@ -43,7 +43,7 @@ class Signed:
             self.first = svc.webhooks.secret(made.id)
             svc.webhooks.rotate(made.id)
             self.second = svc.webhooks.secret(made.id)
-            svc.identities.put(id="älice")
+            svc.identities.put(id="alice", metadata={"name": "Älice"})
             (self.request,) = receiver.take(1)
 
 
@@ -57,7 +57,7 @@ def test_the_package_of_python_verifies_both_secrets(signed: Signed) -> None:
     for secret in (signed.first.secret, signed.second.secret):
         event = standardwebhooks.Webhook(secret).verify(request.body, request.headers)
         assert event["type"] == "identity.updated"
-        assert event["data"]["id"] == "älice"
+        assert event["data"]["metadata"]["name"] == "Älice"
 
 
 def altered(request: Received) -> dict[str, Received]:
@@ -66,7 +66,7 @@ def altered(request: Received) -> dict[str, Received]:
     signatures = headers["webhook-signature"].split()
     earlier = int((datetime.now(UTC) - timedelta(minutes=6)).timestamp())
     return {
-        "another body": request._replace(body=request.body.replace(b"lice", b"lica")),
+        "another body": request._replace(body=request.body.replace(b"alice", b"alica")),
         "an old timestamp": request._replace(
             headers={**headers, "webhook-timestamp": str(earlier)}
         ),

@@ -186,6 +186,6 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "PAUSED" in run("update", id, "--pause")
     assert "ACTIVE" in run("update", id, "--resume")
     assert "webhook.test" in run("test", id)
-    assert "webhook.test" in run("deliveries", id)
+    assert "webhook.test" in run("deliveries", id, "--json")
     run("replay", id, "--since", "2026-01-01")
     assert "deleted" in run("delete", id)
