@@ -10,6 +10,8 @@ from typing import Any
 
 import httpcore2
 
+from comptroller.webhooks.network import Network
+
 #: Returns the addresses of a host and port, as getaddrinfo orders them.
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 
@@ -63,7 +65,7 @@ async def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
-class PublicNetwork(httpcore2.AsyncNetworkBackend):
+class PublicNetwork(Network):
     """Connects to public addresses only.
 
     A name is resolved once for each connection, and the connection goes to an address that was
@@ -73,7 +75,6 @@ class PublicNetwork(httpcore2.AsyncNetworkBackend):
 
     def __init__(self, resolve: Resolve = resolve) -> None:
         self._resolve = resolve
-        self._network = httpcore2.AnyIOBackend()
 
     async def connect_tcp(
         self,
@@ -94,13 +95,7 @@ class PublicNetwork(httpcore2.AsyncNetworkBackend):
         failure = httpcore2.ConnectError("the name has no address")
         for address in addresses:
             try:
-                return await self._network.connect_tcp(
-                    address, port, timeout, local_address, socket_options
-                )
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                return await super().connect_tcp(address, port)
+            except httpcore2.ConnectError as error:
                 failure = httpcore2.ConnectError(f"{address}: {error}")
         raise failure
-
-    async def sleep(self, seconds: float) -> None:
-        """Waits between two attempts."""
-        await asyncio.sleep(seconds)

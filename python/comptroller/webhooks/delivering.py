@@ -150,6 +150,14 @@ class Deliverer:
         return is_leased
 
 
+def _new_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop
+    except ImportError:  # the extra `server` has it
+        return asyncio.new_event_loop()
+    return uvloop.new_event_loop()
+
+
 def _log_failure(task: asyncio.Task[None]) -> None:
     error = None if task.cancelled() else task.exception()
     # An Error is a state of the store, which the next look at it reports.
@@ -160,7 +168,7 @@ def _log_failure(task: asyncio.Task[None]) -> None:
 @contextmanager
 def delivering(store: Store, counts: Counts) -> Iterator[None]:
     """Delivers in a thread with an event loop of its own, until the block ends."""
-    loop = asyncio.new_event_loop()
+    loop = _new_loop()
     stopping = asyncio.Event()
 
     def deliver() -> None:

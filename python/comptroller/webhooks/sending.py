@@ -12,6 +12,7 @@ import httpcore2
 
 import comptroller
 from comptroller.webhooks.addresses import AddressRefused, PublicNetwork, Resolve, resolve
+from comptroller.webhooks.network import Network
 
 #: The time of an attempt, from the resolution of the name to the end of the response.
 TIMEOUT_S = 20.0
@@ -58,7 +59,7 @@ class Sender:
             )
             for is_of_client, network in (
                 (True, PublicNetwork(resolve)),
-                (False, httpcore2.AnyIOBackend()),
+                (False, Network()),
             )
         }
         self._agent = f"comptroller/{comptroller.__version__}".encode()

@@ -16,8 +16,10 @@ import comptroller
 import pytest
 from comptroller import _core, async_operations, decoding, errors, operations, records, values
 from comptroller.async_operations.changes import AsyncChanges
+from comptroller.async_operations.webhooks import AsyncWebhookOperations
 from comptroller.http import openapi
 from comptroller.operations.changes import Changes
+from comptroller.operations.webhooks import WebhookOperations
 from places import ROOT
 
 DESCRIPTION = json.loads(_core.describe())
@@ -30,9 +32,10 @@ RESOURCES = {
         for each in DESCRIPTION["resources"]
     },
     "changes": Changes,
+    "webhooks": WebhookOperations,
 }
 # The asynchronous twins of the classes that are not generated.
-TWINS = {"changes": AsyncChanges}
+TWINS = {"changes": AsyncChanges, "webhooks": AsyncWebhookOperations}
 ENUMS = DESCRIPTION["enums"]
 
 
