@@ -1,7 +1,6 @@
 #include "bindings/store.hpp"
 
 #include <pybind11/stl.h>
-#include <sodium.h>
 
 #include <algorithm>
 #include <array>
@@ -78,9 +77,7 @@ void delete_service(Service* service) {
 // Returns the function that returns the key from which the secrets of the store's webhooks follow.
 std::function<std::string()> webhook_key_of(const std::string& path) {
   if (path == ":memory:") {
-    std::string key(files::secret_key_bytes, '\0');
-    randombytes_buf(key.data(), key.size());
-    return [key] { return key; };
+    return [key = files::make_secret_key()] { return key; };
   }
   // Links to a store have the same key.
   return [path = std::filesystem::weakly_canonical(path).string()] {

@@ -41,18 +41,21 @@ auto released(const Store& store, const auto& work) {
 
 void bind_webhooks(py::module_& module) {
   using py::arg;
-  freeze(py::class_<service::ActiveWebhook>(module, "ActiveWebhook")
-             .def_readonly("key", &service::ActiveWebhook::key)
-             .def_readonly("id", &service::ActiveWebhook::id)
-             .def_readonly("url", &service::ActiveWebhook::url)
-             .def_readonly("is_of_client", &service::ActiveWebhook::is_of_client)
-             .def_property_readonly(
-                 "considered",
-                 [](const service::ActiveWebhook& self) { return place_of(self.considered); })
-             .def("sign", [](const service::ActiveWebhook& self, const py::bytes& content,
-                             std::int64_t now) {
-               return self.signers.sign(std::string_view(content), Timestamp{now});
-             }));
+  freeze(
+      py::class_<service::ActiveWebhook>(module, "ActiveWebhook")
+          .def_readonly("key", &service::ActiveWebhook::key)
+          .def_readonly("id", &service::ActiveWebhook::id)
+          .def_readonly("url", &service::ActiveWebhook::url)
+          .def_readonly("is_of_client", &service::ActiveWebhook::is_of_client)
+          .def_property_readonly(
+              "considered",
+              [](const service::ActiveWebhook& self) { return place_of(self.considered); })
+          .def(
+              "sign",
+              [](const service::ActiveWebhook& self, const py::bytes& content, std::int64_t now) {
+                return self.signers.sign(std::string_view(content), Timestamp{now});
+              },
+              arg("content"), arg("now")));
   freeze(py::class_<WebhookEvent>(module, "WebhookEvent")
              .def_property_readonly("record",
                                     [](const WebhookEvent& self) {

@@ -16,8 +16,6 @@ namespace comptroller::files {
 
 namespace {
 
-using Key = std::array<char, secret_key_bytes>;
-
 [[noreturn]] void fail(const std::string& path, int reason) {
   throw Error::of_system(reason, path + " cannot be used");
 }
@@ -52,7 +50,7 @@ std::optional<std::string> read_key(const std::string& path) {
                                     "`chmod 600 " +
                                     path + "`, and rotate the secrets they may have read");
   }
-  Key key{};
+  std::array<char, secret_key_bytes> key{};
   if (status.st_size != secret_key_bytes ||
       ::read(file.number, key.data(), key.size()) != secret_key_bytes) {
     throw Error(Code::unusable, path + " is damaged: restore a backup of it");
@@ -69,8 +67,7 @@ void synchronise_folder(const std::string& path) {
 
 // Writes a complete file, then gives it its name unless another process was faster.
 void create_key(const std::string& path, const std::string& store) {
-  Key key{};
-  randombytes_buf(key.data(), key.size());
+  const std::string key = make_secret_key();
   std::string part = path + "-XXXXXX";
   const Descriptor file(::mkstemp(part.data()));  // only its owner may read it
   if (file.number < 0) fail(path, errno);
@@ -91,6 +88,12 @@ void create_key(const std::string& path, const std::string& store) {
 }
 
 }  // namespace
+
+std::string make_secret_key() {
+  std::string key(secret_key_bytes, '\0');
+  randombytes_buf(key.data(), key.size());
+  return key;
+}
 
 std::string read_secret_key(const std::string& path, const std::string& store) {
   if (auto key = read_key(path)) return *std::move(key);

@@ -8,6 +8,9 @@ namespace comptroller::files {
 
 inline constexpr std::size_t secret_key_bytes = 32;
 
+// Returns a new key.
+std::string make_secret_key();
+
 // Returns the key of the file beside a store; creates a missing one, for the owner of the store.
 // Of several processes that create it, all return the same key. Throws unusable if other users may
 // read or change the file, or if it has another size.

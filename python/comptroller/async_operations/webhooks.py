@@ -117,7 +117,7 @@ class AsyncWebhookOperations(AsyncResource):
         )
 
     async def delete(self, id: Id, *, idempotency_key: Id | None = None) -> Webhook:
-        """Deletes a webhook and its undelivered events; returns it as it was. Raises NotFound."""
+        """Deletes a webhook and its undelivered events. Returns it as it was. Raises NotFound."""
         return await self._send(write_request("webhooks.delete", id, idempotency_key), Webhook)
 
     async def secret(self, id: Id) -> WebhookSecret:
@@ -137,7 +137,7 @@ class AsyncWebhookOperations(AsyncResource):
         return await self._send(write_request("webhooks.rotate", id, idempotency_key), Webhook)
 
     async def test(self, id: Id, *, idempotency_key: Id | None = None) -> WebhookDelivery:
-        """Sends an event of the type ``webhook.test``, once. Raises NotFound.
+        """Sends an event of the type `webhook.test`, once. Raises NotFound.
 
         The outcome is in `deliveries` when the event was sent.
         """
@@ -146,9 +146,10 @@ class AsyncWebhookOperations(AsyncResource):
         )
 
     async def deliveries(self, id: Id) -> tuple[WebhookDelivery, ...]:
-        """Returns the events that were not delivered yet, at most 1000, and the last test.
+        """Lists the events that were not delivered yet, and the last test.
 
-        A test was delivered if it has an attempt and no `last_error`. Raises NotFound.
+        At most 1000 events. A test was delivered if it has an attempt and no `last_error`. Raises
+        NotFound.
         """
         sent = request("webhooks.deliveries", query={"id": id})
         return (await self._send(sent, WebhookDeliveries)).items

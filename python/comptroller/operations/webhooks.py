@@ -116,7 +116,7 @@ class WebhookOperations(Resource):
         )
 
     def delete(self, id: Id, *, idempotency_key: Id | None = None) -> Webhook:
-        """Deletes a webhook and its undelivered events; returns it as it was. Raises NotFound."""
+        """Deletes a webhook and its undelivered events. Returns it as it was. Raises NotFound."""
         return self._send(write_request("webhooks.delete", id, idempotency_key), Webhook)
 
     def secret(self, id: Id) -> WebhookSecret:
@@ -136,16 +136,17 @@ class WebhookOperations(Resource):
         return self._send(write_request("webhooks.rotate", id, idempotency_key), Webhook)
 
     def test(self, id: Id, *, idempotency_key: Id | None = None) -> WebhookDelivery:
-        """Sends an event of the type ``webhook.test``, once. Raises NotFound.
+        """Sends an event of the type `webhook.test`, once. Raises NotFound.
 
         The outcome is in `deliveries` when the event was sent.
         """
         return self._send(write_request("webhooks.test", id, idempotency_key), WebhookDelivery)
 
     def deliveries(self, id: Id) -> tuple[WebhookDelivery, ...]:
-        """Returns the events that were not delivered yet, at most 1000, and the last test.
+        """Lists the events that were not delivered yet, and the last test.
 
-        A test was delivered if it has an attempt and no `last_error`. Raises NotFound.
+        At most 1000 events. A test was delivered if it has an attempt and no `last_error`. Raises
+        NotFound.
         """
         sent = request("webhooks.deliveries", query={"id": id})
         return self._send(sent, WebhookDeliveries).items
