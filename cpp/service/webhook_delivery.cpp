@@ -210,7 +210,9 @@ EventBatch take_events(Service& service, const Principal& principal, const Event
   const db::Snapshot snapshot(*connection);
   const auto stored =
       store::find_where<Webhook>(*connection, {"key = ?", {db::Value::of(query.webhook)}});
-  if (!stored) throw Error(Code::not_found, "the webhook was deleted");
+  if (!stored || stored->record.status != WebhookStatus::active) {
+    throw Error(Code::not_found, "the webhook was deleted or paused");
+  }
   return Taking(*connection, query, stored->record, require_key(service))
       .run(service.environment().now());
 }

@@ -58,7 +58,7 @@ struct EventBatch {
   bool is_at_end = true;              // of the journal
   std::optional<Timestamp> next_due;  // of a retry
 };
-// Visits a bounded number of changes. Throws not_found if the webhook was deleted.
+// Visits a bounded number of changes. Throws not_found if the webhook was deleted or paused.
 EventBatch take_events(Service& service, const Principal& principal, const EventQuery& query);
 
 // The outcome of an attempt; an event that is not delivered is kept with its next attempt.

@@ -397,7 +397,7 @@ def take_events(
     max_retries: int,
     max_events: int,
 ) -> EventBatch:
-    """Returns events of a webhook. Raises NotFound if it was deleted."""
+    """Returns events of a webhook. Raises NotFound if it was deleted or paused."""
 
 def report_deliveries(
     store: Store,

@@ -238,7 +238,7 @@ def test_it_is_paused_after_three_days_and_resumes(svc: comptroller.Service) -> 
         assert paused.status_reason == (
             "an event could not be delivered: the receiver answered 500"
         )
-        assert counts.paused == 1
+        until(lambda: counts.paused == 1)
         (delivery,) = svc.webhooks.deliveries(made.id)
         assert delivery.event_type == "identity.updated"
         assert delivery.attempts > 1
