@@ -51,4 +51,6 @@ ROUTES: tuple[tuple[str, str, str, str | None], ...] = (
     ("GET", "/operator/rewards/balances", "balances.list", None),
     ("POST", "/operator/rewards/balances", "balances.record", None),
     ("GET", "/v2/changes", "changes.list", None),
+    ("GET", "/v2/journal", "journal.list", None),
+    ("GET", "/v2/journal/proof", "journal.prove", None),
 )
