@@ -44,11 +44,14 @@ const std::map<std::string, std::string> scope_of_operation{
     {"claims.submit", "operator:write"},
     {"claims.confirm", "operator:write"},
     {"claims.fail", "operator:write"},
+    {"changes.list", "changes:read"},
+    {"journal.list", "journal:read"},
+    {"journal.prove", "journal:read"},
 };
 
 bool is_read(const std::string& operation) {
   return operation.ends_with(".get") || operation.ends_with(".list") ||
-         operation.ends_with(".permits");
+         operation.ends_with(".permits") || operation.ends_with(".prove");
 }
 
 // Sends a request that is invalid for every operation, so that an authorised caller gets an error
@@ -98,7 +101,7 @@ TEST_CASE("the operator reads with operator:read and writes with operator:write"
 }
 
 TEST_CASE("a principal without named scopes has all scopes of its kind") {
-  CHECK(make_principal("acme", {}, {}).scopes.size() == all_scopes.size() - 2);
+  CHECK(make_principal("acme", {}, {}).scopes.size() == all_scopes.size() - 3);
   CHECK(make_principal({}, {}, {}).scopes ==
         std::vector<std::string>{"operator:read", "operator:write"});
   CHECK(make_principal("acme", {}, std::vector<std::string>{}).scopes.empty());

@@ -75,6 +75,10 @@ std::vector<Case> operations_on_one_record() {
       {"claims.submit", {{"id", claim}}, R"({"tx_hash":"0xab"})"},
       {"claims.confirm", {{"id", claim}}, "{}"},
       {"claims.fail", {{"id", id_of(6, 104)}}, R"({"error_message":"no"})"},
+      {"changes.list", {{"limit", "1"}}, ""},
+      {"journal.list", {{"id", claim}}, ""},
+      {"journal.list", {{"limit", "1"}}, ""},
+      {"journal.prove", {{"sequence", "1"}}, ""},
   };
 }
 
