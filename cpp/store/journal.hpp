@@ -56,13 +56,18 @@ struct Entry {
   std::string_view content;  // see NewEntry
   std::string_view hashes;   // see the migration
 };
-// The entries from a sequence number on, in order.
+// A record: its table and its key.
+using RecordKey = std::pair<std::string, std::int64_t>;
+
+// Selects entries with from <= sequence < end.
 struct EntrySelection {
   std::uint64_t from = 0;
-  std::optional<std::string> resource = {};
-  std::optional<std::int64_t> key = {};  // of the record; needs `resource`
+  std::uint64_t end = INT64_MAX;
+  std::optional<std::string> resource = {};            // of these records
+  std::optional<std::vector<RecordKey>> records = {};  // of these records
+  std::optional<std::string> customer = {};            // of its records
 };
-// Calls `visit` with each selected entry until it returns false.
+// Calls `visit` with each selected entry, in order, until it returns false.
 void visit_entries(db::Connection& connection, const EntrySelection& selection,
                    const std::function<bool(const Entry&)>& visit);
 

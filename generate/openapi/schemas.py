@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 from comptroller.bulk.loading import LoadResult
 from comptroller.description import core_description
+from comptroller.journal import Checkpoint
 
 Schema = dict[str, Any]
 
@@ -179,7 +180,7 @@ def components() -> dict[str, Schema]:
         name: {"description": record["doc"], **_object(fields(name))}
         for name, record in core["records"].items()
     }
-    return SCALARS | closed | answers | dict(_inputs()) | dict(_pages()) | _loads()
+    return SCALARS | closed | answers | dict(_inputs()) | dict(_pages()) | _structs()
 
 
 def _closed_set(values: dict[str, str]) -> Schema:
@@ -300,7 +301,8 @@ def _pages() -> Iterator[tuple[str, Schema]]:
             )
 
 
-def _loads() -> dict[str, Schema]:
-    """Returns the schemas of the result of a load."""
-    _, components = msgspec.json.schema_components([LoadResult], ref_template=_REFERENCE)
+def _structs() -> dict[str, Schema]:
+    """Returns the schemas of the answers that the core does not describe."""
+    answers = [LoadResult, Checkpoint]
+    _, components = msgspec.json.schema_components(answers, ref_template=_REFERENCE)
     return components

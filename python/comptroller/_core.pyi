@@ -300,19 +300,6 @@ def end_with_input(*, within_s: int) -> None:
 def rule_of(message: str) -> str:
     """Returns the message of a rejection without the values in it."""
 
-def journal_entries(
-    store: Store,
-    principal: Principal,
-    from_sequence: int,
-    limit: int,
-    resource: str | None,
-    id: str | None,
-) -> bytes:
-    """Returns a page of entries as JSON."""
-
-def prove_entry(store: Store, principal: Principal, sequence: int) -> bytes:
-    """Returns the proof of inclusion of an entry as JSON."""
-
 def verify_journal(
     store: Store, principal: Principal, checkpoint: str | None, verifier_key: str
 ) -> bytes:

@@ -378,6 +378,32 @@ class Change(Record, frozen=True, kw_only=True):
     """
 
 
+class JournalPage(Record, frozen=True, kw_only=True):
+    """Entries of the journal in order of commit."""
+
+    items: tuple[dict[str, Any], ...]
+    """The entries; the canonical JSON (RFC 8785) of each is a leaf."""
+    last: int
+    """The number of the last entry that was visited; continue after it."""
+    has_more: bool
+    """Whether the journal goes on after this page."""
+
+
+class InclusionProof(Record, frozen=True, kw_only=True):
+    """A proof that an entry is in the journal (RFC 9162, section 2.1.3)."""
+
+    entry: str
+    """Its canonical JSON, whose SHA-256 behind a zero byte is a leaf of the tree."""
+    sequence: int
+    """The number of the leaf."""
+    size: int
+    """The number of leaves of the tree."""
+    root: str
+    """The root of the tree, in hexadecimal."""
+    proof: tuple[str, ...]
+    """The hashes that lead from the leaf to the root, in hexadecimal."""
+
+
 class Webhooks(Record, frozen=True, kw_only=True):
     """The webhooks of a caller."""
 

@@ -51,6 +51,8 @@ ROUTES: tuple[tuple[str, str, str, str | None], ...] = (
     ("GET", "/operator/rewards/balances", "balances.list", None),
     ("POST", "/operator/rewards/balances", "balances.record", None),
     ("GET", "/v2/changes", "changes.list", None),
+    ("GET", "/v2/journal", "journal.list", None),
+    ("GET", "/v2/journal/proof", "journal.prove", None),
     ("GET", "/v2/webhooks", "webhooks.list", None),
     ("GET", "/v2/webhooks/{id}", "webhooks.get", None),
     ("POST", "/v2/webhooks", "webhooks.create", None),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from comptroller.analysis.reconciliation import Reconciliation
     from comptroller.analysis.reports import Reports
     from comptroller.analysis.table import Table
-    from comptroller.journal import Journal
+    from comptroller.journal import Checkpoint, Journal
     from comptroller.operations.changes import Changes
     from comptroller.operations.webhooks import WebhookOperations
 
@@ -59,6 +59,9 @@ class Host(Transport, Protocol):
 
     def store_with_principal(self) -> tuple[Store, Principal]:
         """Returns the store in this process and the caller; raises Unsupported for a remote one."""
+
+    def checkpoint(self) -> Checkpoint:
+        """Returns a checkpoint of the journal, signed, and the key that verifies it."""
 
     @property
     def path(self) -> str | None:

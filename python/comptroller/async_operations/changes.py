@@ -33,8 +33,8 @@ class AsyncChanges(AsyncResource):
         changes than `limit`, or none.
 
         Args:
-            after: the `cursor` of a change, or the `next_cursor` of a page; default: the beginning
-                of the feed.
+            after: the `cursor` of a change, or the `next_cursor` of a page, or ``end`` for the
+                changes from now on; default: the beginning of the feed.
             resources: only changes of records of these resources, such as ``claims``; default: all
                 that the caller may read.
             customer_id: only changes of records of this customer; a client may only name its own.

@@ -24,6 +24,7 @@ _MODULES = {
     "report": "reporting",
     "query": "query",
     "reconcile": "reconcile",
+    "changes": "changes",
     "journal": "journal",
     "check": "store",
     "backup": "store",

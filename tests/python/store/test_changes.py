@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack, closing
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import comptroller
@@ -188,17 +196,122 @@ def test_a_cursor_belongs_to_its_feed(
 
 
 def test_a_cursor_behind_the_end_is_refused(
-    open_as: Callable[..., comptroller.Service], tmp_path: Any
+    open_as: Callable[..., comptroller.Service], store_path: Path
 ) -> None:
-    svc = open_as()
-    svc.backup(tmp_path / "backup.db")
-    furnish(svc)
-    cursor = svc.changes.list().next_cursor
-    with (
-        comptroller.open(tmp_path / "backup.db") as restored,
-        pytest.raises(comptroller.InvalidRequest, match="an older backup was restored"),
-    ):
-        restored.changes.list(after=cursor)
+    with comptroller.open(store_path) as svc:
+        svc.identities.put(id="alice")
+    cursor = open_as().changes.list().next_cursor
+    with closing(sqlite3.connect(store_path)) as connection, connection:
+        connection.execute("DROP TRIGGER journal_is_not_deleted")
+        connection.execute("DELETE FROM journal WHERE sequence > 0")
+    with pytest.raises(comptroller.InvalidRequest, match="an older backup was restored"):
+        open_as().changes.list(after=cursor)
+
+
+def test_a_feed_begins_at_the_end(operator: comptroller.Service) -> None:
+    furnish(operator)
+    page = operator.changes.list(after="end")
+    assert (page.items, page.has_more) == ((), False)
+    operator.identities.put(id="bob")
+    assert seen(operator.changes.iter(after=page.next_cursor)) == [("identities.put", "bob")]
+
+
+def test_a_page_visits_few_records_of_others(
+    operator: comptroller.Service, open_as: Callable[..., comptroller.Service]
+) -> None:
+    rows = [claim(number, customer_id="globex") for number in range(12_000)]
+    operator.load("claims", [*rows, claim(12_000, customer_id="acme")])
+    acme = open_as(customer="acme")
+    pages = []
+    after = None
+    while not pages or pages[-1].has_more:
+        pages.append(acme.changes.list(after=after, limit=1000))
+        after = pages[-1].next_cursor
+    assert [len(each.items) for each in pages] == [0, 0, 1]
+    assert len(list(operator.changes.iter())) == 12_001
+
+
+def test_a_store_from_before_the_journal(
+    open_as: Callable[..., comptroller.Service], store_path: Path
+) -> None:
+    with comptroller.open(store_path) as svc:
+        furnish(svc)
+    with closing(sqlite3.connect(store_path)) as connection, connection:
+        connection.execute("DROP TRIGGER journal_is_not_deleted")
+        connection.execute("DELETE FROM journal")
+    with comptroller.open(store_path) as svc:  # the journal begins
+        svc.claims.fail(id="claim-3", error_message="no")
+    changes = list(open_as().changes.iter())
+    assert {each.operation for each in changes} == {"journal.begin", "claims.fail"}
+    assert [each.resource for each in changes[:3]] == ["identities", "controls", "claims"]
+    records = replayed(changes)
+    for each in open_as().claims.iter():
+        assert records["claims", each.id] == each.to_dict()
+
+
+#: Writes from several threads: records, changes of them, and loads.
+WRITER = """
+import sys, threading, comptroller
+store, prefix, writers, writes = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+CLAIM = {
+    "payout_group_id": "00000000-0000-4000-8000-000000000001",
+    "claim_type": "CLAIM_ALL",
+    "onchain_status": "PENDING",
+    "amount": "1.50",
+    "created_at": "2026-01-31T12:00:00Z",
+}
+with comptroller.open(store) as svc:
+    def write(writer):
+        for number in range(writes):
+            name = f"{prefix}-{writer}-{number}"
+            if number % 10 == 0:
+                rows = [{"id": f"{name}-{row}", **CLAIM} for row in range(20)]
+                svc.load("claims", rows, keep_going=number % 20 == 0)
+            svc.claims.put({"id": name, **CLAIM})
+            svc.claims.submit(id=name, tx_hash="0x" + "ab" * 32)
+            svc.identities.put(id=name, user_disabled=True)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(writers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+@pytest.mark.slow
+def test_a_feed_beside_eight_writers_in_three_processes(store_path: Path) -> None:
+    writes = 30
+    with ExitStack() as closings:
+        writers = [
+            closings.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", WRITER, str(store_path), name, str(count), str(writes)],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                )
+            )
+            for name, count in (("a", 3), ("b", 3), ("c", 2))
+        ]
+        for writer in writers:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == b"ready\n"
+        for writer in writers:
+            assert writer.stdin is not None
+            writer.stdin.write(b"go\n")
+            writer.stdin.flush()
+        svc = closings.enter_context(comptroller.open(store_path))
+        expected = 8 * (writes * 4 + 3 * 20)  # the control is a change of its own
+        followed = list(islice(svc.changes.follow(poll_s=0.05, timeout_s=60), expected))
+        assert [writer.wait(60) for writer in writers] == [0, 0, 0]
+        assert len({each.cursor for each in followed}) == expected
+        assert followed == list(svc.changes.iter())
+        records = replayed(followed)
+        claims = [each.to_dict() for each in svc.claims.iter()]
+        assert len(claims) == 8 * (writes + 3 * 20)
+        for each in claims:
+            assert records["claims", each["id"]] == each
 
 
 def test_following_ends_when_it_is_stopped_or_nothing_changes(
@@ -218,3 +331,35 @@ def test_following_ends_when_it_is_stopped_or_nothing_changes(
     for poll_s in (0, -1, float("nan"), True):
         with pytest.raises(comptroller.InvalidRequest, match="poll_s"):
             next(operator.changes.follow(poll_s=poll_s))
+
+
+def test_commands(run: Any, store_path: Path) -> None:
+    with comptroller.open(store_path) as svc:
+        furnish(svc)
+        expected = [each.to_dict() for each in svc.changes.iter()]
+    db = ("--db", str(store_path))
+    lines = [json.loads(line) for line in run("changes", *db).out.splitlines()]
+    assert lines == expected
+    more = run("changes", "--after", lines[3]["cursor"], "--resource", "claims", *db)
+    assert [json.loads(line) for line in more.out.splitlines()] == expected[4:]
+    assert run("changes", "--after", "end", *db).out == ""
+    assert run("changes", "--customer", "globex", *db).out.count("\n") == 7
+    refused = run("changes", "--after", "x", *db)
+    assert (refused.code, "invalid-cursor" in refused.err) == (1, True)
+
+
+@pytest.mark.slow
+def test_the_command_follows_until_it_is_interrupted(store_path: Path) -> None:
+    words = ["changes", "--follow", "--db", str(store_path)]
+    with (
+        comptroller.open(store_path) as svc,
+        subprocess.Popen(
+            [sys.executable, "-m", "comptroller", *words], stdout=subprocess.PIPE
+        ) as command,
+    ):
+        assert command.stdout is not None
+        for name in ("alice", "bob"):
+            svc.identities.put(id=name)
+            assert json.loads(command.stdout.readline())["id"] == name
+        command.send_signal(signal.SIGINT)
+        assert command.wait(10) == 130
