@@ -46,11 +46,11 @@ help:
 demo: .venv/package
 	@$(BIN)/comptroller demo
 
-test: lint core-tests
+test: lint core-tests .venv/npm/created
 	@echo "== tests of the package"
 	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m 'not slow'
 
-check: test tidy docs core-coverage .venv/generator/created $(WHEEL) | test-system
+check: test tidy docs core-coverage .venv/generator/created .venv/npm/created $(WHEEL) | test-system
 	@echo "== slow tests of the package"
 	@$(BIN)/pytest -n auto --dist loadgroup -m slow
 
@@ -127,6 +127,12 @@ test-system: | system
 	@rm -rf .venv/generator
 	@$(PYTHON) -m venv --without-pip .venv/generator
 	@$(PIP) --python .venv/generator install --quiet --group generator
+	@touch $@
+
+# The package of npm that verifies webhooks in a test, if npm is installed.
+.venv/npm/created: pyproject.toml .venv/created
+	@mkdir -p .venv/npm
+	@! command -v npm >/dev/null || npm install --silent --no-audit --no-fund --prefix .venv/npm standardwebhooks@1
 	@touch $@
 
 # An environment with only the wheel.

@@ -9,7 +9,9 @@ _TYPES = {
     "amount": "Amount",
     "boolean": "bool",
     "id": "str",
+    "members": "dict[str, Any]",
     "metadata": "dict[str, str]",
+    "number": "int",
     "string": "str",
     "timestamp": "Time",
     "uuid": "str",
@@ -69,7 +71,8 @@ else:
             "(at most 20 integer and 18 fraction digits), times are aware UTC datetimes with "
             "microseconds. A member that is not set is ``None``.",
         ),
-        "from typing import TYPE_CHECKING\nfrom comptroller.decoding import Amount, Record, Time",
+        "from typing import TYPE_CHECKING, Any\n"
+        "from comptroller.decoding import Amount, Record, Time",
         literals,
         *(_class(description, name) for name in description.records),
     )

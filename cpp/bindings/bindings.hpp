@@ -20,6 +20,8 @@ void bind_fields(pybind11::module_& module);
 void bind_responder(pybind11::module_& module);
 // The functions of the journal: entries, proofs, checkpoints.
 void bind_journal(pybind11::module_& module);
+// The delivery of the events of webhooks.
+void bind_webhooks(pybind11::module_& module);
 // The classes TextRows and TextPiece: an Arrow stream as text.
 void bind_text(pybind11::module_& module);
 // The class Documents: the records of a JSON file; and the rule for formulas in cells.

@@ -1,4 +1,4 @@
-// The journal of a store: entries, proofs, and signed checkpoints.
+// The journal of a store: its verification, and signed checkpoints.
 #include "service/journal.hpp"
 
 #include <pybind11/stl.h>
@@ -37,25 +37,6 @@ py::bytes answer(const Store& store, const auto& work) {
 
 void bind_journal(py::module_& module) {
   using py::arg;
-  module.def(
-      "journal_entries",
-      [](const Store& store, const Principal& principal, std::uint64_t from, std::uint64_t limit,
-         std::optional<std::string> resource, std::optional<std::string> id) {
-        const service::JournalQuery query{from, limit, std::move(resource), std::move(id)};
-        return answer(store, [&](service::Service& service) {
-          return service::journal_entries(service, principal, query);
-        });
-      },
-      arg("store"), arg("principal"), arg("from_sequence"), arg("limit"), arg("resource"),
-      arg("id"));
-  module.def(
-      "prove_entry",
-      [](const Store& store, const Principal& principal, std::uint64_t sequence) {
-        return answer(store, [&](service::Service& service) {
-          return service::prove_entry(service, principal, sequence);
-        });
-      },
-      arg("store"), arg("principal"), arg("sequence"));
   module.def(
       "verify_journal",
       [](const Store& store, const Principal& principal, const std::optional<std::string>& note,

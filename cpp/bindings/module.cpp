@@ -30,6 +30,7 @@ PYBIND11_MODULE(_core_of_main, module, py::multiple_interpreters::not_supported(
   bindings::bind_fields(module);
   bindings::bind_responder(module);
   bindings::bind_journal(module);
+  bindings::bind_webhooks(module);
   bindings::bind_sample(module);
   bindings::bind_text(module);
   bindings::bind_documents(module);

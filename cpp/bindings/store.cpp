@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "arrow/stream.hpp"
 #include "bindings/bindings.hpp"
@@ -12,6 +13,7 @@
 #include "db/sqlite/database.hpp"
 #include "db/sqlite/open_file.hpp"
 #include "export/exporter.hpp"
+#include "files/secret_key.hpp"
 #include "load/loader.hpp"
 #include "load/tally.hpp"
 #include "model/error.hpp"
@@ -72,6 +74,17 @@ void delete_service(Service* service) {
   --core_users;
 }
 
+// Returns the function that returns the key from which the secrets of the store's webhooks follow.
+std::function<std::string()> webhook_key_of(const std::string& path) {
+  if (path == ":memory:") {
+    return [key = files::make_secret_key()] { return key; };
+  }
+  // Links to a store have the same key.
+  return [path = std::filesystem::weakly_canonical(path).string()] {
+    return files::read_secret_key(path + ".webhook-key", path);
+  };
+}
+
 }  // namespace
 
 std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
@@ -84,6 +97,7 @@ std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
 Store::Store(const std::string& path, bool read_only) {
   const db::sqlite::OpenOptions options{read_only, path == ":memory:", &handle_signals};
   service::Environment environment = service::system_environment();
+  environment.webhook_key = webhook_key_of(path);
   service_ = {new Service(db::sqlite::open(path, options), std::move(environment)),
               &delete_service};
   ++core_users;

@@ -45,9 +45,10 @@ Principal make_principal(const std::optional<std::string>& customer,
   }
   std::vector<std::string_view> known;
   for (const Scope& scope : all_scopes) {
-    if (scope.name.starts_with("operator:") == principal.is_operator()) known.push_back(scope.name);
+    if (scope.name.starts_with("operator:") != principal.is_operator()) continue;
+    known.push_back(scope.name);
+    if (!scopes && !scope.is_by_name) principal.scopes.emplace_back(scope.name);
   }
-  if (!scopes) principal.scopes.assign(known.begin(), known.end());
   for (const std::string& scope : scopes.value_or(std::vector<std::string>{})) {
     if (std::ranges::find(known, scope) == known.end()) {
       throw Error::invalid("scopes",

@@ -13,13 +13,18 @@ namespace comptroller::service {
 
 inline constexpr std::string_view operator_read = "operator:read";
 inline constexpr std::string_view operator_write = "operator:write";
+inline constexpr std::string_view webhooks_read = "webhooks:read";
+inline constexpr std::string_view webhooks_write = "webhooks:write";
+inline constexpr std::string_view read_journal = "journal:read";
 
-// A scope and what it permits. Clients can have the scopes that do not begin with "operator:".
+// A scope and what it permits. Clients can have the scopes that do not begin with "operator:", and
+// have those by default that are not granted by name only.
 struct Scope {
   std::string_view name;
   std::string_view grants;
+  bool is_by_name = false;
 };
-inline constexpr std::array<Scope, 12> all_scopes{{
+inline constexpr std::array<Scope, 16> all_scopes{{
     {"identity:read_identity_control", "list identity controls"},
     {"identity:write_identity_control", "create and delete identity controls"},
     {"identity:read_identity", "get and list identities"},
@@ -30,15 +35,22 @@ inline constexpr std::array<Scope, 12> all_scopes{{
     {"rewards:read_claims", "list claims"},
     {"rewards:write_monitoring_address", "create and update reward addresses"},
     {"rewards:read_monitoring_address", "list reward addresses"},
+    {"changes:read", "read the changes of the records that the other scopes let it read"},
+    {webhooks_read, "list webhooks and their deliveries"},
+    {webhooks_write, "create, update and delete webhooks, and read their secrets"},
+    {read_journal,
+     "read the entries of the journal and their proofs, whose numbers count the writes of all "
+     "customers; granted by name only",
+     true},
     {operator_read, "read the records of all customers"},
     {operator_write, "write the records of all customers"},
 }};
 
 // Returns the operator if `customer` is nullopt, else a client of the customer. `scopes` defaults
-// to all scopes that the principal can have. The principal's actor is for a client its id, by
-// default its customer; for the operator `actor`, else `operator:` and the client id, else
-// `operator`. Throws invalid_request for an invalid customer, client id or actor, and for scopes
-// that the principal cannot have.
+// to all scopes that the principal can have, except those that are granted by name only. The
+// principal's actor is for a client its id, by default its customer; for the operator `actor`, else
+// `operator:` and the client id, else `operator`. Throws invalid_request for an invalid customer,
+// client id or actor, and for scopes that the principal cannot have.
 Principal make_principal(const std::optional<std::string>& customer,
                          const std::optional<std::string>& client_id,
                          const std::optional<std::vector<std::string>>& scopes,

@@ -24,6 +24,8 @@ struct Operation;
 struct Environment {
   std::function<Timestamp()> now;
   std::function<std::string()> make_id;  // returns a new UUID of version 7
+  // Returns the 32 bytes from which the secrets of webhooks follow.
+  std::function<std::string()> webhook_key = {};
 };
 
 struct Call {

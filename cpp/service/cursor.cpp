@@ -88,7 +88,7 @@ std::string seal_cursor(const CursorKeys& keys, std::string_view list,
 }
 
 std::optional<store::Position> open_cursor(const CursorKeys& keys, std::string_view list,
-                                           std::string_view text) {
+                                           std::string_view text, std::string_view parameter) {
   if (text.empty()) return std::nullopt;
   Cursor cursor;
   std::size_t size = 0;
@@ -104,7 +104,7 @@ std::optional<store::Position> open_cursor(const CursorKeys& keys, std::string_v
           plain.data(), nullptr, nullptr, cursor.box.data(), cursor.box.size(), bytes_of(list),
           list.size(), padded(cursor.nonce).data(), keys.encryption.data()) == 0;
   if (!is_authentic) {
-    throw Error::field(Code::invalid_cursor, "page_cursor",
+    throw Error::field(Code::invalid_cursor, parameter,
                        "is not a cursor of this list with these filters and this order; "
                        "send the request without a cursor");
   }

@@ -95,12 +95,14 @@ Request read_request(const Call& call) {
 template <class Answer, Record Request>
 using Handler = Answer (*)(Context&, const Request&);
 
+// The most records of a page that is short; see PreparedCall.
+inline constexpr std::int64_t max_short_page = 100;
+
 // Whether a page is small and narrowed by at most one filter, which an index in the order of the
 // page serves, so that it visits few rows more than it has. Each value of the filter adds a range
 // of that index for each customer whose rows are merged.
 template <Record Request>
 bool is_short_page(const Request& request, const Principal& principal) {
-  constexpr std::int64_t max_records = 100;
   constexpr std::size_t max_ranges = 16;  // of one statement
   std::size_t filters = 0;
   std::size_t ranges = 0;
@@ -120,7 +122,7 @@ bool is_short_page(const Request& request, const Principal& principal) {
     names_customer |= request.customer_id.has_value();
   }
   if (!names_customer) ranges *= static_cast<std::size_t>(store::max_merged_customers);
-  return request.limit.value_or(PageLimit{}).value <= max_records && filters <= 1 && has_index &&
+  return request.limit.value_or(PageLimit{}).value <= max_short_page && filters <= 1 && has_index &&
          ranges <= max_ranges;
 }
 
@@ -133,7 +135,11 @@ PreparedCall prepare_call(Handler<Answer, Request> handler, const Operation& ope
   PreparedCall prepared;
   prepared.operation = operation.name;
   if (call.idempotency_key) prepared.canonical_request = canonical_text(request);
-  if constexpr (!Record<Answer>) prepared.is_short = is_short_page(request, principal);
+  if constexpr (!Record<Answer>) {
+    prepared.is_short = is_short_page(request, principal);
+  } else if constexpr (requires { request.limit; }) {
+    prepared.is_short = request.limit.value_or(PageLimit{}).value <= max_short_page;
+  }
   prepared.run = [handler, request = std::move(request)](Context& context) {
     auto answer = handler(context, request);
     if constexpr (Record<Answer>) {

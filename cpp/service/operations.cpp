@@ -10,8 +10,8 @@ namespace comptroller::service {
 std::span<const Operation> operations() {
   static const std::vector<Operation> all = [] {
     std::vector<Operation> joined;
-    for (const auto& part :
-         {identity_operations(), orchestration_operations(), reward_operations()}) {
+    for (const auto& part : {identity_operations(), orchestration_operations(), reward_operations(),
+                             journal_operations(), webhook_operations()}) {
       joined.insert(joined.end(), part.begin(), part.end());
     }
     return joined;
@@ -33,7 +33,7 @@ const Operation& require_operation(std::string_view name) {
 bool is_short(const Principal& principal, const Operation& operation,
               std::span<const Parameter> parameters) {
   if (parameters.size() > max_short_parameters) return false;
-  if (!operation.is_list) return true;
+  if (operation.request_source != RequestSource::parameters) return true;
   try {
     const Call call{&operation, {parameters.begin(), parameters.end()}};
     return operation.prepare(operation, principal, call).is_short;

@@ -18,6 +18,8 @@ const Operation& require_operation(std::string_view name);
 std::vector<Operation> identity_operations();
 std::vector<Operation> orchestration_operations();
 std::vector<Operation> reward_operations();
+std::vector<Operation> journal_operations();
+std::vector<Operation> webhook_operations();
 
 // A read with more parameters is not short, because an error may name each of them.
 inline constexpr std::size_t max_short_parameters = 200;

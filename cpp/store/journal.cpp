@@ -1,7 +1,8 @@
 #include "store/journal.hpp"
 
-#include <bit>
+#include <charconv>
 
+#include "json/raw_members.hpp"
 #include "json/writer.hpp"
 #include "store/sql.hpp"
 #include "store/storage.hpp"
@@ -94,6 +95,22 @@ std::string canonical_text(db::Query& row, db::Symbols& symbols) {
   return text;
 }
 
+// Returns a number or a text without escapes; 0 or an empty text if it is missing.
+std::uint64_t number_of(const json::RawMembers& members, std::string_view name) {
+  const auto found = members.find(name);
+  std::uint64_t number = 0;
+  if (found != members.end()) {
+    const std::string& text = found->second;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+  }
+  return number;
+}
+std::string text_of(const json::RawMembers& members, std::string_view name) {
+  const auto found = members.find(name);
+  if (found == members.end() || found->second.size() < 2) return {};
+  return found->second.substr(1, found->second.size() - 2);
+}
+
 // Brings the head to the state of the connection's transaction. The hash of the last entry shows
 // whether a write was undone, or another process has appended entries.
 void update_head(db::Connection& connection, JournalHead& head) {
@@ -167,20 +184,32 @@ void append_entry(db::Connection& connection, JournalHead& head, const Origin& o
 
 void visit_entries(db::Connection& connection, const EntrySelection& selection,
                    const std::function<bool(const Entry&)>& visit) {
-  std::string sql = "SELECT " + std::string(columns) + ", hashes FROM journal";
   db::Symbols& symbols = connection.symbols();
-  std::vector<Value> values;
-  const auto add = [&](std::string_view condition, const Value& value) {
-    sql.append(values.empty() ? " WHERE " : " AND ").append(condition);
-    values.push_back(value);
-  };
   const auto symbol = [&](std::string_view text) {
     return Value::of(symbols.find(text).value_or(0));
   };
-  if (selection.resource) add("resource = ?", symbol(*selection.resource));
-  if (selection.key) add("key = ?", Value::of(*selection.key));
-  add("sequence >= ?", Value::of(static_cast<std::int64_t>(selection.from)));
-  db::Query rows = bound_query(connection, sql + " ORDER BY sequence", values);
+  Sql sql;
+  // Adds the entries that an index and a condition select.
+  const auto add_arm = [&](std::string_view index, const Sql& condition) {
+    sql.add(sql.text.empty() ? "SELECT " : " UNION ALL SELECT ").add(columns);
+    sql.add(", hashes FROM journal ").add(index).add(" WHERE ").add(condition);
+    sql.add(" AND sequence >= ?", Value::of(static_cast<std::int64_t>(selection.from)));
+    sql.add(" AND sequence < ?", Value::of(static_cast<std::int64_t>(selection.end)));
+    if (selection.resource) sql.add(" AND +resource = ?", symbol(*selection.resource));
+    if (selection.customer) sql.add(" AND customer_id = ?", symbol(*selection.customer));
+  };
+  if (selection.records) {
+    for (const auto& [table, key] : *selection.records) {
+      add_arm("INDEXED BY journal_by_record",
+              Sql{"resource = ?", {symbol(table)}}.add(" AND key = ?", Value::of(key)));
+    }
+    if (sql.text.empty()) return;
+  } else if (selection.customer) {
+    add_arm("INDEXED BY journal_of_customer", {"customer_id IS NOT NULL", {}});
+  } else {
+    add_arm("NOT INDEXED", {"TRUE", {}});
+  }
+  db::Query rows = sql.add(" ORDER BY 1").query(connection);
   while (rows.step()) {
     const auto sequence = static_cast<std::uint64_t>(rows.number(0));
     if (!visit({sequence, canonical_text(rows, symbols), require_text(rows.column(8)),
@@ -188,6 +217,21 @@ void visit_entries(db::Connection& connection, const EntrySelection& selection,
       return;
     }
   }
+}
+
+std::vector<BatchPart> batch_parts(std::string_view content) {
+  std::vector<BatchPart> parts;
+  if (!content.starts_with(R"({"batch":)")) return parts;
+  const json::RawMembers batch = json::raw_members(json::raw_members(content)["batch"]);
+  const auto records = batch.find("records");
+  if (records == batch.end()) return parts;
+  for (const std::string& element : json::raw_elements(records->second)) {
+    const json::RawMembers part = json::raw_members(element);
+    parts.push_back({number_of(part, "count"), number_of(part, "first_key"),
+                     number_of(part, "last_key"), text_of(part, "resource"),
+                     text_of(part, "root")});
+  }
+  return parts;
 }
 
 }  // namespace comptroller::store

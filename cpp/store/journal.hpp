@@ -10,6 +10,7 @@
 
 #include "db/database.hpp"
 #include "journal/tree.hpp"
+#include "model/records/journal.hpp"
 #include "model/timestamp.hpp"
 
 namespace comptroller::store {
@@ -55,14 +56,22 @@ struct Entry {
   std::string_view content;  // see NewEntry
   std::string_view hashes;   // see the migration
 };
-// The entries from a sequence number on, in order.
+// A record: its table and its key.
+using RecordKey = std::pair<std::string, std::int64_t>;
+
+// Selects entries with from <= sequence < end.
 struct EntrySelection {
   std::uint64_t from = 0;
-  std::optional<std::string> resource = {};
-  std::optional<std::int64_t> key = {};  // of the record; needs `resource`
+  std::uint64_t end = INT64_MAX;
+  std::optional<std::string> resource = {};            // of these records
+  std::optional<std::vector<RecordKey>> records = {};  // of these records
+  std::optional<std::string> customer = {};            // of its records
 };
-// Calls `visit` with each selected entry until it returns false.
+// Calls `visit` with each selected entry, in order, until it returns false.
 void visit_entries(db::Connection& connection, const EntrySelection& selection,
                    const std::function<bool(const Entry&)>& visit);
+
+// Returns the parts of a batch, from the content of its entry; nothing for another entry.
+std::vector<BatchPart> batch_parts(std::string_view content);
 
 }  // namespace comptroller::store

@@ -1,7 +1,6 @@
 #include "store/journal_check.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <ranges>
@@ -10,9 +9,10 @@
 #include "json/canonical.hpp"
 #include "json/raw_members.hpp"
 #include "model/hexadecimal.hpp"
-#include "model/records/journal.hpp"
+#include "model/records/webhooks.hpp"
 #include "store/changes.hpp"
 #include "store/columns.hpp"
+#include "store/record_entries.hpp"
 #include "store/tables.hpp"
 
 namespace comptroller::store {
@@ -50,34 +50,6 @@ struct Part {
 };
 using Parts = std::map<std::string, std::vector<Part>, std::less<>>;
 
-std::int64_t number_of(const json::RawMembers& members, std::string_view name) {
-  const auto found = members.find(name);
-  std::int64_t number = -1;
-  if (found != members.end()) {
-    const std::string& text = found->second;
-    std::from_chars(text.data(), text.data() + text.size(), number);
-  }
-  return number;
-}
-// A string without escapes.
-std::string text_of(const json::RawMembers& members, std::string_view name) {
-  const auto found = members.find(name);
-  if (found == members.end() || found->second.size() < 2) return {};
-  return found->second.substr(1, found->second.size() - 2);
-}
-
-void add_parts(Parts& parts, std::uint64_t sequence, const std::string& batch) {
-  const json::RawMembers members = json::raw_members(batch);
-  const auto records = members.find("records");
-  if (records == members.end()) return;
-  for (const std::string& element : json::raw_elements(records->second)) {
-    const json::RawMembers part = json::raw_members(element);
-    parts[text_of(part, "resource")].push_back(
-        {sequence, number_of(part, "first_key"), number_of(part, "last_key"),
-         static_cast<std::uint64_t>(number_of(part, "count")), text_of(part, "root")});
-  }
-}
-
 // Computes the tree again, compares it with the stored hashes, and collects the batches.
 void check_entries(db::Connection& connection, JournalCheck& check, Parts& parts) {
   Findings findings(check.findings);
@@ -93,9 +65,10 @@ void check_entries(db::Connection& connection, JournalCheck& check, Parts& parts
         std::string_view(reinterpret_cast<const char*>(hashes.data()), hashes.size_bytes())) {
       findings.add("journal", name + " was altered: its content does not have its hash");
     }
-    if (entry.content.starts_with(R"({"batch":)")) {
-      const json::RawMembers content = json::raw_members(entry.content);
-      add_parts(parts, entry.sequence, content.find("batch")->second);
+    for (BatchPart& part : batch_parts(entry.content)) {
+      parts[part.resource].push_back({entry.sequence, static_cast<std::int64_t>(part.first_key),
+                                      static_cast<std::int64_t>(part.last_key), part.count,
+                                      std::move(part.root)});
     }
     return true;
   });
@@ -105,43 +78,13 @@ void check_entries(db::Connection& connection, JournalCheck& check, Parts& parts
   for (auto& [table, list] : parts) std::ranges::sort(list, {}, &Part::first_key);
 }
 
-// The entries of the records of one table, in order of key, then of sequence.
-class EntriesOfRecords {
- public:
-  EntriesOfRecords(db::Connection& connection, std::string_view table)
-      : rows_(connection.query("SELECT key, sequence, content FROM journal"
-                               " INDEXED BY journal_by_record WHERE resource = ?"
-                               " AND key IS NOT NULL ORDER BY key, sequence")) {
-    rows_.bind(1, connection.symbols().find(table).value_or(0));
-    step();
-  }
-
-  std::optional<std::int64_t> key() const { return key_; }
-  // Returns the entries of the current record, each with its sequence, and goes on.
-  std::vector<std::pair<std::uint64_t, std::string>> take() {
-    std::vector<std::pair<std::uint64_t, std::string>> entries;
-    const auto key = key_;
-    while (key_ == key) {
-      entries.emplace_back(rows_.number(1), require_text(rows_.column(2)));
-      step();
-    }
-    return entries;
-  }
-
- private:
-  void step() { key_ = rows_.step() ? std::optional(rows_.number(0)) : std::nullopt; }
-
-  db::Query rows_;
-  std::optional<std::int64_t> key_;
-};
-
 // The records of one table, checked in order of key.
 template <Record R>
 class TableCheck {
  public:
   TableCheck(db::Connection& connection, std::vector<Part>& parts, Findings& findings)
       : connection_(connection),
-        entries_(connection, R::table),
+        entries_(connection, {.table = R::table}),
         parts_(parts),
         findings_(findings) {}
 
@@ -185,9 +128,9 @@ class TableCheck {
   // Follows the entries of a record from the newest to the oldest.
   void unwind(std::int64_t key, std::optional<json::RawMembers> state) {
     const auto entries = entries_.take();
-    for (const auto& [sequence, text] : std::views::reverse(entries)) {
-      const std::string where = " by entry " + std::to_string(sequence);
-      const json::RawMembers content = json::raw_members(text);
+    for (const RecordEntry& entry : std::views::reverse(entries)) {
+      const std::string where = " by entry " + std::to_string(entry.sequence);
+      const json::RawMembers content = json::raw_members(entry.content);
       const auto after = content.find("after");
       const auto before = content.find("before");
       if (after == content.end()) {
@@ -255,7 +198,7 @@ class TableCheck {
   }
 
   db::Connection& connection_;
-  EntriesOfRecords entries_;
+  RecordEntries entries_;
   std::vector<Part>& parts_;
   Findings& findings_;
   std::size_t part_ = 0;  // of the next key
@@ -267,11 +210,13 @@ JournalCheck check_journal(db::Connection& connection) {
   JournalCheck check;
   Parts parts;
   check_entries(connection, check, parts);
-  for_each_table([&]<class R>() {
+  const auto check_table = [&]<class R>() {
     Findings findings(check.findings);
     TableCheck<R>(connection, parts[std::string(R::table)], findings).run();
     findings.close(R::table);
-  });
+  };
+  for_each_table(check_table);
+  check_table.template operator()<Webhook>();
   return check;
 }
 

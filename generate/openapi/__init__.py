@@ -6,7 +6,7 @@ from typing import Any
 
 from comptroller import routes
 
-from openapi import components, loads_and_exports, operations, tokens
+from openapi import checkpoints, components, loads_and_exports, operations, tokens
 
 _ABOUT = """\
 Identity controls, orchestrations, payout groups, reward addresses and reward claims.
@@ -47,4 +47,4 @@ def _paths() -> dict[str, Any]:
         path: {method.lower(): operations.operation(row) for method, row in rows.items()}
         for path, rows in routes.paths()
     }
-    return paths | loads_and_exports.paths() | tokens.paths()
+    return paths | checkpoints.paths() | loads_and_exports.paths() | tokens.paths()

@@ -112,12 +112,19 @@ def _success(operation: Operation, row: Row) -> Schema:
     if operation.name == "orchestrations.list":
         names = ["Deprecation", "Sunset"]
     answer: Schema = {
-        "description": "A page of the records that match." if operation.is_list else "The record.",
+        "description": _about_answer(operation),
         "headers": headers(*names),
         "content": {"application/json": {"schema": schema}},
     }
     links = dict(_links(operation, row))
     return answer | ({"links": links} if links else {})
+
+
+def _about_answer(operation: Operation) -> str:
+    if operation.is_list:
+        return "A page of the records that match."
+    record: Schema = description.core_description()["records"][operation.answer]
+    return "The record." if "id" in record["members"] else str(record["doc"])
 
 
 def _links(operation: Operation, row: Row) -> Iterator[tuple[str, Schema]]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 from comptroller.bulk.loading import LoadResult
 from comptroller.description import core_description
+from comptroller.journal import Checkpoint
 
 Schema = dict[str, Any]
 
@@ -25,6 +26,7 @@ _LABEL = (1, 128)  # the default limits of a text, in characters
 _SOLANA = "^[1-9A-HJ-NP-Za-km-z]{32,44}$"
 _EVM = "^0x([0-9a-f]{40}|[0-9A-F]{40}|[0-9A-Fa-f]{40})$"
 _ADDRESSES = ("address", "claimer_address")
+_CURSORS = ("page_cursor", "cursor", "next_cursor")
 
 #: The schemas of the value types of records and requests.
 SCALARS: dict[str, Schema] = {
@@ -79,6 +81,12 @@ SCALARS: dict[str, Schema] = {
         "minimum": 1,
         "maximum": 1000,
     },
+    "Members": {
+        "type": "object",
+        "description": "Members of a record.",
+        "examples": [{"amount": "1250.75"}],
+    },
+    "Number": {"type": "integer", "format": "int64", "minimum": 0},
     "Metadata": {
         "type": "object",
         "maxProperties": 50,
@@ -94,7 +102,9 @@ _BY_TYPE = {
     "timestamp": "Timestamp",
     "amount": "Amount",
     "integer": "PageLimit",
+    "members": "Members",
     "metadata": "Metadata",
+    "number": "Number",
 }
 # Examples of members by name, where the type has no suitable one.
 _EXAMPLES = {
@@ -144,7 +154,7 @@ def fields(name: str) -> Iterator[Field]:
     record = core["records"].get(name) or core["requests"][name]
     for member, details in record["members"].items():
         lengths: tuple[int, int | None] = _LABEL
-        if member == "page_cursor":
+        if member in _CURSORS:
             lengths = (0, None)
         elif "min_length" in details:
             lengths = (details["min_length"], details["max_length"])
@@ -170,7 +180,7 @@ def components() -> dict[str, Schema]:
         name: {"description": record["doc"], **_object(fields(name))}
         for name, record in core["records"].items()
     }
-    return SCALARS | closed | answers | dict(_inputs()) | dict(_pages()) | _loads()
+    return SCALARS | closed | answers | dict(_inputs()) | dict(_pages()) | _structs()
 
 
 def _closed_set(values: dict[str, str]) -> Schema:
@@ -291,7 +301,8 @@ def _pages() -> Iterator[tuple[str, Schema]]:
             )
 
 
-def _loads() -> dict[str, Schema]:
-    """Returns the schemas of the result of a load."""
-    _, components = msgspec.json.schema_components([LoadResult], ref_template=_REFERENCE)
+def _structs() -> dict[str, Schema]:
+    """Returns the schemas of the answers that the core does not describe."""
+    answers = [LoadResult, Checkpoint]
+    _, components = msgspec.json.schema_components(answers, ref_template=_REFERENCE)
     return components

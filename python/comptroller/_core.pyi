@@ -303,19 +303,6 @@ def end_with_input(*, within_s: int) -> None:
 def rule_of(message: str) -> str:
     """Returns the message of a rejection without the values in it."""
 
-def journal_entries(
-    store: Store,
-    principal: Principal,
-    from_sequence: int,
-    limit: int,
-    resource: str | None,
-    id: str | None,
-) -> bytes:
-    """Returns a page of entries as JSON."""
-
-def prove_entry(store: Store, principal: Principal, sequence: int) -> bytes:
-    """Returns the proof of inclusion of an entry as JSON."""
-
 def verify_journal(
     store: Store, principal: Principal, checkpoint: str | None, verifier_key: str
 ) -> bytes:
@@ -326,3 +313,92 @@ def sign_checkpoint(store: Store, principal: Principal, name: str, seed: bytes) 
 
 def verifier_key(name: str, seed: bytes) -> str:
     """Returns the key that verifies the checkpoints of a signing key."""
+
+# A place in the change feed.
+_Place = tuple[int, int, int]
+
+@final
+class ActiveWebhook:
+    """A webhook that is not paused, and its progress."""
+
+    @property
+    def key(self) -> int: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def is_of_client(self) -> bool: ...
+    @property
+    def considered(self) -> _Place: ...
+    def sign(self, content: bytes, now: int) -> str:
+        """Returns the signatures of a request that is sent at a time in microseconds."""
+
+@final
+class WebhookEvent:
+    """An event with the body of its request."""
+
+    @property
+    def record(self) -> tuple[str, str]: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def is_test(self) -> bool: ...
+    @property
+    def attempts(self) -> int: ...
+    @property
+    def first_attempt_at(self) -> int | None: ...
+    @property
+    def webhook_id(self) -> str: ...
+    @property
+    def body(self) -> bytes: ...
+    @property
+    def is_blocked(self) -> bool:
+        """Whether an earlier event of its record is not delivered yet."""
+
+    def note(
+        self, attempted_at: int | None, next_attempt_at: int | None, error: str | None
+    ) -> None:
+        """Notes an attempt, if there was one, and the time of the next in microseconds."""
+
+@final
+class EventBatch:
+    """Events to deliver: due retries, at most one of each record, and new events in order."""
+
+    @property
+    def next(self) -> _Place: ...
+    @property
+    def is_at_end(self) -> bool: ...
+    @property
+    def next_due(self) -> int | None: ...
+    @property
+    def retries(self) -> list[WebhookEvent]: ...
+    @property
+    def events(self) -> list[WebhookEvent]: ...
+
+def active_webhooks(store: Store, principal: Principal) -> list[ActiveWebhook]:
+    """Returns the webhooks that are not paused."""
+
+def take_events(
+    store: Store,
+    principal: Principal,
+    webhook: int,
+    after: _Place,
+    max_retries: int,
+    max_events: int,
+) -> EventBatch:
+    """Returns events of a webhook. Raises NotFound if it was deleted or paused."""
+
+def report_deliveries(
+    store: Store,
+    principal: Principal,
+    holder: str,
+    webhook: int,
+    after: _Place,
+    next: _Place,
+    outcomes: list[tuple[WebhookEvent, bool]],
+) -> bool:
+    """Stores outcomes and progress, unless the lease or the progress is no longer the caller's."""
+
+def lease_delivery(store: Store, principal: Principal, holder: str, seconds: int) -> bool:
+    """Takes or renews the lease, or releases it with 0 seconds; returns whether it was possible."""

@@ -103,6 +103,14 @@ def whole(name: str, value: object, most: int) -> int:
     return number
 
 
+def seconds(name: str, value: float) -> float:
+    """Returns a number of seconds above 0. Raises InvalidRequest for anything else."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not is_number or not (isfinite(value) and value > 0):
+        raise invalid(name, "not a time limit; give a number of seconds above 0")
+    return value
+
+
 def flag(name: str, value: object) -> bool:
     """Returns a bool. Raises InvalidRequest for anything else, such as the text "false"."""
     if not isinstance(value, bool):

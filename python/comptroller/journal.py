@@ -5,16 +5,21 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from comptroller import _core, arguments
+from comptroller.arguments import Id
 from comptroller.errors import unsupported, unusable
+from comptroller.operations.resource import Transport, read_answer, request
 from comptroller.secret_file import SecretFile
 
 if TYPE_CHECKING:
     from comptroller._core import Principal, Store
+    from comptroller.records import InclusionProof
+    from comptroller.values import ChangedResource
 
 _PAGE = 1000
 _SEED_BYTES = 32
@@ -61,36 +66,29 @@ class Verification(msgspec.Struct, frozen=True):
     findings: list[Finding]
 
 
-class Proof(msgspec.Struct, frozen=True):
-    """A proof that an entry is in the journal (RFC 9162, section 2.1.3).
+class Checkpoint(msgspec.Struct, frozen=True):
+    """A signed `checkpoint` of the journal, and the `key` that verifies its signature."""
 
-    `entry` is its canonical JSON, whose SHA-256 behind a zero byte is leaf `sequence` of the tree
-    with `size` leaves and root `root`. Hashes are hexadecimal digits.
-    """
-
-    entry: str
-    sequence: int
-    size: int
-    root: str
-    proof: list[str]
+    checkpoint: str
+    key: str
 
 
-class JournalHost(Protocol):
-    """What has a journal: a store in this process."""
+class JournalHost(Transport, Protocol):
+    """What has a journal: a store in this process, or a server."""
 
     def store_with_principal(self) -> tuple[Store, Principal]:
         """Returns the store and the caller; raises Unsupported for a remote service."""
 
-    @property
-    def path(self) -> str | None:
-        """The store's file; None for a store in memory."""
+    def checkpoint(self) -> Checkpoint:
+        """Returns a checkpoint of the journal, signed, and the key that verifies it."""
 
 
 class Journal:
-    """The journal of the store of a service; only for its operator.
+    """The journal of the store of a service.
 
     Every write appends its entries in its own transaction, and a write that changes nothing appends
-    none. The entries are the leaves of a Merkle tree (RFC 9162).
+    none. The entries are the leaves of a Merkle tree (RFC 9162). A client with the scope
+    ``journal:read`` sees the entries of its own customer's records.
     """
 
     def __init__(self, host: JournalHost) -> None:
@@ -99,12 +97,12 @@ class Journal:
     def list(
         self,
         *,
-        resource: str | None = None,
-        id: str | None = None,
+        resource: ChangedResource | None = None,
+        id: Id | None = None,
         after: int | None = None,
         limit: int = 100,
     ) -> list[JournalEntry]:
-        """Returns entries in order of commit.
+        """Returns entries of the journal in order of commit.
 
         Args:
             resource: only entries of this kind of record, such as ``claims``.
@@ -114,25 +112,40 @@ class Journal:
             limit: the most entries to return.
         """
         most = arguments.whole("limit", limit, (1 << 31) - 1)
-        begin = 0 if after is None else arguments.whole("after", after, (1 << 62)) + 1
-        answer = _core.journal_entries(
-            *self._host.store_with_principal(), begin, most, resource, id
-        )
-        return msgspec.json.decode(answer, type=_Page).items
+        entries = self.iter(resource=resource, id=id, after=after, limit=min(most, _PAGE) or 1)
+        return [*islice(entries, most)]
 
     def iter(
-        self, *, resource: str | None = None, after: int | None = None
+        self,
+        *,
+        resource: ChangedResource | None = None,
+        id: Id | None = None,
+        after: int | None = None,
+        limit: int = _PAGE,
     ) -> Iterator[JournalEntry]:
-        """Yields all entries in order of commit, or those after a sequence number."""
-        while page := self.list(resource=resource, after=after, limit=_PAGE):
-            yield from page
-            after = page[-1].sequence
+        """Yields all entries in order of commit, or those after a sequence number.
 
-    def prove(self, sequence: int) -> Proof:
+        Args:
+            resource: as for `list`.
+            id: as for `list`.
+            after: as for `list`.
+            limit: the entries of a page, 1 to 1000.
+        """
+        filters = {"resource": resource, "id": id, "limit": limit}
+        has_more = True
+        while has_more:
+            sent = request("journal.list", {**filters, "after": after})
+            page = read_answer(sent.operation, self._host.call(*sent), _Page)
+            yield from page.items
+            after, has_more = page.last, page.has_more
+
+    def prove(self, sequence: int) -> InclusionProof:
         """Returns the proof that an entry is in the journal. Raises NotFound."""
-        number = arguments.whole("sequence", sequence, 1 << 62)
-        answer = _core.prove_entry(*self._host.store_with_principal(), number)
-        return msgspec.json.decode(answer, type=Proof)
+        from comptroller.records import InclusionProof
+
+        number = arguments.whole("sequence", sequence, (1 << 63) - 1)
+        sent = request("journal.prove", {"sequence": number})
+        return read_answer(sent.operation, self._host.call(*sent), InclusionProof)
 
     def verify(self, checkpoint: str | None = None, key: str | None = None) -> Verification:
         """Checks that no record and no entry was altered behind the service's back.
@@ -158,34 +171,38 @@ class Journal:
         Keep it elsewhere, such as in a mail to the auditor. The first call creates the key, in the
         file ``FILE.journal-key`` beside the store.
         """
-        name, seed = self._signing_key()
-        note: bytes = _core.sign_checkpoint(*self._host.store_with_principal(), name, seed)
-        return note.decode()
+        return self._host.checkpoint().checkpoint
 
     def key(self) -> str:
         """Returns the key that verifies the checkpoints, in the format of Go's package note."""
-        return _core.verifier_key(*self._signing_key())
+        return self._host.checkpoint().key
 
-    def _signing_key(self) -> tuple[str, bytes]:
-        if self._host.path is None:
-            raise unsupported("a store in memory has no key for checkpoints")
-        file = key_file_of(self._host.path)
-        data = file.read()
-        if data is None:
-            with file.changing():
-                data = file.read()
-                if data is None:
-                    # A name without spaces and plus signs, as the format of notes asks.
-                    name = f"comptroller-{secrets.token_hex(8)}"
-                    data = msgspec.json.encode(
-                        {"name": name, "seed": secrets.token_bytes(_SEED_BYTES)}
-                    )
-                    file.write(data)
-        try:
-            key = msgspec.json.decode(data, type=_Key)
-        except msgspec.MsgspecError as error:
-            raise unusable(f"{file.path} is damaged: restore a backup of it") from error
-        return key.name, key.seed
+
+def sign_checkpoint(store: Store, principal: Principal, path: str | None) -> Checkpoint:
+    """Returns a checkpoint of the journal of a store with this file."""
+    key = _signing_key(path)
+    note: bytes = _core.sign_checkpoint(store, principal, *key)
+    return Checkpoint(note.decode(), _core.verifier_key(*key))
+
+
+def _signing_key(path: str | None) -> tuple[str, bytes]:
+    if path is None:
+        raise unsupported("a store in memory has no key for checkpoints")
+    file = key_file_of(path)
+    data = file.read()
+    if data is None:
+        with file.changing():
+            data = file.read()
+            if data is None:
+                # A name without spaces and plus signs, as the format of notes asks.
+                name = f"comptroller-{secrets.token_hex(8)}"
+                data = msgspec.json.encode({"name": name, "seed": secrets.token_bytes(_SEED_BYTES)})
+                file.write(data)
+    try:
+        key = msgspec.json.decode(data, type=_Key)
+    except msgspec.MsgspecError as error:
+        raise unusable(f"{file.path} is damaged: restore a backup of it") from error
+    return key.name, key.seed
 
 
 def key_file_of(store: str) -> SecretFile:
@@ -195,6 +212,8 @@ def key_file_of(store: str) -> SecretFile:
 
 class _Page(msgspec.Struct):
     items: list[JournalEntry]
+    last: int
+    has_more: bool
 
 
 class _Key(msgspec.Struct):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from comptroller import arguments
 from comptroller._core import Principal, Store
@@ -13,6 +14,9 @@ from comptroller.bulk.loading import LoadOptions, Opened
 from comptroller.bulk.streams import Stream
 from comptroller.errors import invalid
 from comptroller.service import Service
+
+if TYPE_CHECKING:
+    from comptroller.journal import Checkpoint
 
 
 class LocalHost:
@@ -78,6 +82,12 @@ class LocalHost:
     def store_with_principal(self) -> tuple[Store, Principal]:
         """Returns the store and the caller."""
         return self.store, self.principal
+
+    def checkpoint(self) -> Checkpoint:
+        """Returns a checkpoint of the journal, signed, and the key that verifies it."""
+        from comptroller.journal import sign_checkpoint
+
+        return sign_checkpoint(self.store, self.principal, self.path)
 
     def check(self) -> bytes:
         """Examines the whole store; returns the findings as JSON."""

@@ -25,7 +25,9 @@ _TYPES: dict[str, dict[str, Any]] = {
     "boolean": {"type": "boolean"},
     "timestamp": {"type": "string", "format": "date-time"},
     "amount": {"type": "string", "pattern": r"^-?[0-9]{1,20}(\.[0-9]{1,18})?$"},
+    "members": {"type": "object"},
     "metadata": {"type": "object", "additionalProperties": {"type": "string"}},
+    "number": {"type": "integer"},
 }
 
 

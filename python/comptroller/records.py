@@ -9,23 +9,27 @@ not set is ``None``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from comptroller.decoding import Amount, Record, Time
 
 if TYPE_CHECKING:
     from comptroller.values import (
         Action,
+        ChangedResource,
         ClaimStatus,
         ControlType,
         IdentityStatus,
         Ledger,
         ScheduleType,
         SetBy,
+        WebhookStatus,
     )
 else:
     # Text at run time: a newer server may answer with a value that this version does not know.
-    Action = ClaimStatus = ControlType = IdentityStatus = Ledger = ScheduleType = SetBy = str
+    Action = ChangedResource = ClaimStatus = ControlType = IdentityStatus = Ledger = (
+        ScheduleType
+    ) = SetBy = WebhookStatus = str
 
 
 class Identity(Record, frozen=True, kw_only=True):
@@ -329,3 +333,147 @@ class Balance(Record, frozen=True, kw_only=True):
     """Its balance, in units of the asset of its payout group."""
     at: Time
     """Time of the balance."""
+
+
+class ChangePage(Record, frozen=True, kw_only=True):
+    """Changes in order of commit."""
+
+    items: tuple[Change, ...]
+    """The changes; a page that is not the last may have none."""
+    next_cursor: str
+    """The place after this page in the feed; never empty."""
+    has_more: bool
+    """Whether the feed goes on after this page."""
+
+
+class Change(Record, frozen=True, kw_only=True):
+    """A change of a record: what was written, when and by whom."""
+
+    cursor: str
+    """The place after this change in the feed; never expires."""
+    sequence: int | None = None
+    """The entry of the journal; shown to the operator only."""
+    recorded_at: Time
+    """When it was written."""
+    actor: str
+    """Id of the client, or a name of the operator such as ``operator:desk``."""
+    operation: str
+    """Such as ``controls.create`` or ``claims.load``."""
+    resource: ChangedResource
+    """The resource of the record (identities, controls, orchestrations, payout_groups,
+       reward_addresses, balances or claims).
+    """
+    id: str
+    """Identifies the record; of a balance, its address."""
+    customer_id: str | None = None
+    """The customer of the record; shown to the operator only."""
+    before: dict[str, Any] | None = None
+    """The earlier values of the members that changed; the whole record if it was removed, unset if
+       it was created.
+    """
+    after: dict[str, Any] | None = None
+    """The new values of the members that changed; the whole record if it was created, unset if it
+       was removed. A member that is not set is left out, and a document such as ``metadata`` is its
+       JSON text.
+    """
+
+
+class JournalPage(Record, frozen=True, kw_only=True):
+    """Entries of the journal in order of commit."""
+
+    items: tuple[dict[str, Any], ...]
+    """The entries; the canonical JSON (RFC 8785) of each is a leaf."""
+    last: int
+    """The number of the last entry that was visited; continue after it."""
+    has_more: bool
+    """Whether the journal goes on after this page."""
+
+
+class InclusionProof(Record, frozen=True, kw_only=True):
+    """A proof that an entry is in the journal (RFC 9162, section 2.1.3)."""
+
+    entry: str
+    """Its canonical JSON, whose SHA-256 behind a zero byte is a leaf of the tree."""
+    sequence: int
+    """The number of the leaf."""
+    size: int
+    """The number of leaves of the tree."""
+    root: str
+    """The root of the tree, in hexadecimal."""
+    proof: tuple[str, ...]
+    """The hashes that lead from the leaf to the root, in hexadecimal."""
+
+
+class Webhooks(Record, frozen=True, kw_only=True):
+    """The webhooks of a caller."""
+
+    items: tuple[Webhook, ...]
+    """The webhooks, oldest first."""
+
+
+class Webhook(Record, frozen=True, kw_only=True):
+    """An endpoint that gets a signed request for each change of a record."""
+
+    id: str
+    """Identifies the webhook, a UUID."""
+    url: str
+    """The URL that gets the requests."""
+    event_types: tuple[str, ...]
+    """The types of its events: ``claim.created``, ``claim.*`` for a group, ``*`` for all."""
+    description: str | None = None
+    """Text for people, at most 256 characters."""
+    status: WebhookStatus
+    """Whether events are delivered (ACTIVE or PAUSED)."""
+    status_reason: str | None = None
+    """Why it is paused."""
+    secret_changed_at: Time
+    """When its secret was created or rotated."""
+    created_at: Time
+    """Creation time."""
+    updated_at: Time
+    """Time of the last change."""
+    customer_id: str | None = None
+    """The customer whose events it gets; unset for those of all customers; shown to the operator
+       only.
+    """
+
+
+class WebhookSecret(Record, frozen=True, kw_only=True):
+    """What a receiver verifies the signatures of its requests with."""
+
+    secret: str
+    """Secret of signatures ``v1`` (HMAC-SHA256): ``whsec_`` and base64."""
+    public_key: str
+    """Public key of signatures ``v1a`` (Ed25519): ``whpk_`` and base64."""
+    previous_until: Time | None = None
+    """Until when requests also have signatures of the secret before the last rotation."""
+
+
+class WebhookDelivery(Record, frozen=True, kw_only=True):
+    """An event that was not delivered yet, or a test."""
+
+    webhook_id: str
+    """Identifies the event, as the header ``webhook-id``."""
+    event_type: str
+    """The type of the event, such as ``claim.created``."""
+    occurred_at: Time
+    """Time of the event."""
+    attempts: int
+    """How many attempts were made."""
+    first_attempt_at: Time | None = None
+    """Time of the first attempt."""
+    last_attempt_at: Time | None = None
+    """Time of the last attempt."""
+    next_attempt_at: Time | None = None
+    """Earliest time of the next attempt."""
+    last_error: str | None = None
+    """Why the last attempt failed."""
+
+
+class WebhookDeliveries(Record, frozen=True, kw_only=True):
+    """What a webhook has not delivered, and its last test."""
+
+    items: tuple[WebhookDelivery, ...]
+    """At most 1000 events in order, and the last test: it was delivered if it has an attempt and no
+       ``last_error``.
+    """

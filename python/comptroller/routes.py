@@ -10,6 +10,9 @@ from comptroller.route_table import ROUTES
 #: The token endpoint of a server that issues its own tokens.
 TOKEN_PATH = "/oauth2/token"
 
+#: The checkpoint of the journal, which is signed with a key beside the store.
+CHECKPOINT_PATH = "/v2/journal/checkpoint"
+
 #: A POST with this header and the value GET is a GET whose query is the form in the body. Clients
 #: use it for filters that are too long for a URL.
 METHOD_OVERRIDE = "x-http-method-override"

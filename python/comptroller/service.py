@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from comptroller.analysis.reconciliation import Reconciliation
     from comptroller.analysis.reports import Reports
     from comptroller.analysis.table import Table
-    from comptroller.journal import Journal
+    from comptroller.journal import Checkpoint, Journal
+    from comptroller.operations.changes import Changes
+    from comptroller.operations.webhooks import WebhookOperations
 
 _FORMATS = ("ndjson", "csv", "parquet", "xlsx")
 
@@ -57,6 +59,9 @@ class Host(Transport, Protocol):
 
     def store_with_principal(self) -> tuple[Store, Principal]:
         """Returns the store in this process and the caller; raises Unsupported for a remote one."""
+
+    def checkpoint(self) -> Checkpoint:
+        """Returns a checkpoint of the journal, signed, and the key that verifies it."""
 
     @property
     def path(self) -> str | None:
@@ -412,6 +417,20 @@ class Service(Resources):
         from comptroller.journal import Journal
 
         return Journal(self._host)
+
+    @property
+    def changes(self) -> Changes:
+        """The changes of all records, in order of commit, to follow or to resume."""
+        from comptroller.operations.changes import Changes
+
+        return Changes(self._host)
+
+    @property
+    def webhooks(self) -> WebhookOperations:
+        """Endpoints that get a signed request for each change of a record."""
+        from comptroller.operations.webhooks import WebhookOperations
+
+        return WebhookOperations(self._host)
 
     def check(self) -> dict[str, Any]:
         """Examines the whole store and returns the findings; writes nothing.

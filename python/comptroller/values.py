@@ -47,6 +47,27 @@ ScheduleType: TypeAlias = Literal["DAILY"]
 #: FAILED: the claim failed; final.
 ClaimStatus: TypeAlias = Literal["PENDING", "SUBMITTED", "CONFIRMED", "FAILED"]
 
+#: identities: identities.
+#: controls: identity controls.
+#: orchestrations: orchestrations.
+#: payout_groups: payout groups.
+#: reward_addresses: reward addresses.
+#: balances: balances, which only the operator sees.
+#: claims: reward claims.
+ChangedResource: TypeAlias = Literal[
+    "identities",
+    "controls",
+    "orchestrations",
+    "payout_groups",
+    "reward_addresses",
+    "balances",
+    "claims",
+]
+
+#: ACTIVE: events are delivered to it.
+#: PAUSED: no events are delivered to it until its status is set to ACTIVE.
+WebhookStatus: TypeAlias = Literal["ACTIVE", "PAUSED"]
+
 #: The kinds of records as loads, exports and streams name them, in an order in which they can be
 #: loaded.
 KINDS = (

@@ -2,38 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from datetime import datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from comptroller import arguments
-from comptroller.bulk.files import refuse_open_store, whole_file
 from comptroller.bulk.loading import LoadResult
-from comptroller.decoding import Time
-from comptroller.description import stored_members
+from comptroller.bulk.pull_places import Place, Places
+from comptroller.description import core_description, members, stored_members
 from comptroller.display.progress import Progress
-from comptroller.errors import Error, Forbidden, NotFound, unusable
+from comptroller.errors import Forbidden, InvalidRequest, NotFound
 
 if TYPE_CHECKING:
-    from comptroller.records import Identity
+    from comptroller.operations.pages import Page
+    from comptroller.records import Change, ChangePage
     from comptroller.service import Service
 
-#: The suffix of the file beside a store that has the start times of its next pulls.
-SUFFIX = ".pulled"
+R = TypeVar("R")
 
-# By kind: the status member, its final values, and the filter for a start time.
-_FINAL = {
-    "orchestrations": (
-        "status",
-        frozenset({"COMPLETED", "FAILED", "REJECTED"}),
-        "created_at_gte",
-    ),
-    "claims": ("onchain_status", frozenset({"CONFIRMED", "FAILED"}), "start_time"),
-}
-_ROWS_BETWEEN_MARKS = 1000
+_PAGE = 1000
 
 
 def pull(
@@ -47,22 +35,21 @@ def pull(
 ) -> LoadResult:
     """Loads the records of a kind from `source` into `target`; the result lists rejected lines.
 
-    A repeated pull reads only the claims and orchestrations that may be new or changed. It starts
-    at the time that the file FILE.pulled beside the store has for the source, caller, customer and
-    kind: the ``created_at`` of the oldest record that was rejected or whose status was not final,
-    or else of the newest record. A record that was added later with an older ``created_at`` is
-    found only with `afresh`.
+    The first pull reads all records. A repeated pull reads the change feed of the source from the
+    place that the file FILE.pulled beside the store has for the source, caller, customer and kind.
+    It loads the records that changed since, and those that were rejected.
 
-    A pull reads all records if the file has no time, the store has no record of the kind, or the
-    source is in memory. It always reads all records of the other kinds. After you restored the
-    store from a backup, pull with `afresh`.
+    A pull reads all records if the file has no place, the store has no record of the kind, the
+    source is in memory, or its change feed cannot be read: the caller lacks the scope
+    ``changes:read``, or the service has no such feed. After you restored one of the stores from a
+    backup, pull with `afresh`.
 
     Args:
         source: the service to read, with the access of its caller.
         target: a store that was opened as its operator.
         kind: one of :data:`comptroller.values.KINDS`.
         customer_id: the customer of records without a ``customer_id``; by default ``default``.
-        afresh: reads all claims and orchestrations again.
+        afresh: reads all records again.
         progress: as for `Service.load`.
 
     Returns:
@@ -73,38 +60,27 @@ def pull(
         Error: as for either service; with a `load_result` if lines were committed.
     """
     kind = arguments.kind(kind)
-
-    def load(rows: Iterable[Any]) -> LoadResult:
-        return target.load(kind, rows, customer_id=customer_id, keep_going=True, progress=progress)
-
-    if kind not in _FINAL:
-        return load(_whole(source, kind))
-    checkpoint = _Checkpoint(target, kind, *_names(source, customer_id))
-    records = _Records(source, kind, None if afresh else checkpoint.start())
+    places = Places(target, kind, _name_of(source, customer_id))
+    place = None if afresh else places.read()
+    rows = _begin(source, target, kind, place or Place())
     try:
-        result = load(records)
+        result = target.load(
+            kind, rows, customer_id=customer_id, keep_going=True, progress=progress
+        )
     except BaseException as error:
         committed: LoadResult | None = getattr(error, "load_result", None)
         if committed is not None:
-            checkpoint.save(records.next_start(committed, is_complete=False), committed)
+            places.save(rows.place_at(committed.read), committed)
         raise
-    checkpoint.save(records.next_start(result, is_complete=True), result)
+    places.save(rows.place_at_end(), result)
     return result
 
 
-def _names(source: Service, customer_id: str | None) -> tuple[str | None, str | None]:
-    """Returns the names of a source in checkpoint files: the present one, and an earlier one.
-
-    Until version 0.2.0 the name of a remote source had no client, and is used only if the customer
-    makes it unambiguous.
-    """
-    suffix = "" if customer_id is None else f" for {customer_id}"
+def _name_of(source: Service, customer_id: str | None) -> str | None:
+    """Returns the name of a source in the file of places; None if it has none."""
     origin = source.host.origin()
-    if origin is None:
-        return None, None
-    is_remote = source.host.path is None
-    is_known = is_remote and customer_id is not None and source.host.customer() == customer_id
-    return origin + suffix, f"{source!r}{suffix}" if is_known else None
+    suffix = "" if customer_id is None else f" for {customer_id}"
+    return None if origin is None else origin + suffix
 
 
 def is_shown(source: Service, kind: str) -> bool:
@@ -131,105 +107,196 @@ def customer_of(source: Service) -> str | None:
     return None
 
 
-class _Records:
-    """The records of a kind from a start time on, in the order of created_at; iterable once."""
+def _begin(source: Service, target: Service, kind: str, place: Place) -> _All | _Changed:
+    """Returns the rows from a place: those that changed, or all if the place cannot be used."""
+    if place.page is not None:
+        rest = _All(source, kind, place)
+        if _answer(rest.first_page) is not None:
+            return rest
+    elif place.after is not None:
+        changed = _Changed(source, target, kind, place)
+        if _answer(changed.first_page) is not None:
+            return changed
+    end = _answer(lambda: _page_of_changes(source, kind, "end"))
+    return _All(source, kind, Place(None if end is None else end.next_cursor, ""))
 
-    def __init__(self, source: Service, kind: str, start: datetime | None) -> None:
-        self._member, self._final, bound = _FINAL[kind]
-        filters = {} if start is None else {bound: start}
-        self._records = _resource(source, kind).iter(order="ASC", **filters)
-        self._newest = start
-        self._oldest_open: datetime | None = None
-        self._marks: list[datetime] = []
+
+def _answer(read: Callable[[], R]) -> R | None:
+    """Returns the answer of a request; None if it is not permitted, or its cursor not valid."""
+    try:
+        return read()
+    except (Forbidden, NotFound):
+        return None
+    except InvalidRequest as error:
+        if error.code != "invalid-cursor":
+            raise
+        return None
+
+
+def _page_of_changes(source: Service, kind: str, after: str) -> ChangePage:
+    return source.changes.list(after=after, resources=[_resource_name(kind)], limit=_PAGE)
+
+
+class _All:
+    """All records of a kind from a page of the list on; iterable once."""
+
+    def __init__(self, source: Service, kind: str, place: Place) -> None:
+        self._list = _resource(source, kind).list
+        self._kind = kind
+        self._place = place
+        self._pages: list[str] = []  # the cursor of each page
+        self._ends: list[int] = []  # the number of rows until its end
+
+    def first_page(self) -> Page[Any]:
+        """Returns the page at the place."""
+        return self._page(self._place.page or "")
+
+    def _page(self, cursor: str) -> Page[Any]:
+        filters = {"include_deleted": True} if self._kind == "controls" else {}
+        page: Page[Any] = self._list(
+            order="ASC", limit=_PAGE, page_cursor=cursor or None, **filters
+        )
+        return page
 
     def __iter__(self) -> Iterator[Any]:
-        for number, record in enumerate(self._records):
-            self._newest = record.created_at
-            if number % _ROWS_BETWEEN_MARKS == 0:
-                self._marks.append(record.created_at)
-            if self._oldest_open is None and getattr(record, self._member) not in self._final:
-                self._oldest_open = record.created_at
-            yield record
+        cursor, count = self._place.page, 0
+        while cursor is not None:
+            page = self._page(cursor)
+            count += len(page.items)
+            self._pages.append(cursor)
+            self._ends.append(count)
+            for record in page.items:
+                yield _row(self._kind, record) if self._kind == "identities" else record
+            cursor = page.next_page_cursor or None
 
-    def next_start(self, result: LoadResult, *, is_complete: bool) -> datetime | None:
-        """Returns the start time of the next pull, after all records or `result.read` of them."""
-        times = [self._oldest_open, self._newest if is_complete else self._mark(result.read)]
-        times += [self._mark(each.line) for each in result.rejections[:1]]
-        return min((each for each in times if each is not None), default=None)
+    def place_at(self, line: int) -> Place:
+        """Returns the place after so many rows."""
+        number = next((n for n, end in enumerate(self._ends) if end >= line), 0)
+        return msgspec.structs.replace(self._place, page=self._pages[number])
 
-    def _mark(self, line: int) -> datetime | None:
-        """Returns a time at or before the created_at of this line and all later ones."""
-        return self._marks[max(line - 1, 0) // _ROWS_BETWEEN_MARKS] if self._marks else None
+    def place_at_end(self) -> Place:
+        """Returns the place after all rows."""
+        return msgspec.structs.replace(self._place, page=None)
 
 
-class _Checkpoint:
-    """The start times of the next pulls, by kind and source, in a file beside the target store.
+class _Changed:
+    """The records that were rejected, and those that changed since a place; iterable once."""
 
-    Raises Unusable if the file cannot be used. A store in memory has no such file, and a source
-    without a name no start time. `earlier` is a former name of the source.
-    """
-
-    def __init__(self, target: Service, kind: str, source: str | None, earlier: str | None) -> None:
-        path = target.host.path
-        self._store = None if path is None else Path(path)
-        self._path = None if path is None else Path(path + SUFFIX)
-        self._kind = kind
+    def __init__(self, source: Service, target: Service, kind: str, place: Place) -> None:
         self._source = source
-        self._earlier = earlier
-        if not _resource(target, kind).list(limit=1).items:
-            # The times belong to an earlier store of the same name.
-            self._write({name: of for name, of in self._read().items() if name != kind})
+        self._target = target
+        self._kind = kind
+        self._place = place
+        self._after = place.after or ""
+        self._marks = [(0, self._after)]  # the rows before a place of the feed
+        self._count = 0
+        self._read: ChangePage | None = None
 
-    def start(self) -> datetime | None:
-        """Returns the created_at to start at; None to read all records."""
-        if self._source is None:
+    def first_page(self) -> ChangePage:
+        """Reads the page at the place."""
+        self._read = _page_of_changes(self._source, self._kind, self._after)
+        return self._read
+
+    def __iter__(self) -> Iterator[Any]:
+        for id in self._place.again:
+            yield from self._counted(_find(self._source, self._kind, id))
+        has_more = True
+        while has_more:
+            page = self._read or _page_of_changes(self._source, self._kind, self._after)
+            self._read = None
+            by_id: dict[str, list[Change]] = {}
+            for change in page.items:
+                by_id.setdefault(change.id, []).append(change)
+            for id, changes in by_id.items():
+                yield from self._rows(id, changes)
+            self._after, has_more = page.next_cursor, page.has_more
+            self._marks.append((self._count, self._after))
+
+    def _rows(self, id: str, changes: list[Change]) -> Iterator[Any]:
+        if self._kind == "balances":  # an address has several, which never change
+            for change in changes:
+                yield from self._counted(change.after)
+        elif changes[-1].after is not None:
+            merged = _merged(None if changes[0].before is None else self._stored(id), changes)
+            found = _find(self._source, self._kind, id) if merged is None else None
+            yield from self._counted(_decoded(self._kind, merged) if merged else found)
+
+    def _stored(self, id: str) -> dict[str, Any] | None:
+        """Returns the record of the target as the feed shows records: documents are texts."""
+        found = _find(self._target, self._kind, id)
+        documents = _documents(self._kind)
+        return found and {
+            name: msgspec.json.encode(value).decode() if name in documents else value
+            for name, value in found.items()
+        }
+
+    def _counted(self, row: Any) -> Iterator[Any]:
+        if row is not None:
+            self._count += 1
+            yield row
+
+    def place_at(self, line: int) -> Place:
+        """Returns the place after so many rows."""
+        passed = [after for count, after in self._marks if count <= line]
+        return msgspec.structs.replace(self._place, after=passed[-1])
+
+    def place_at_end(self) -> Place:
+        """Returns the place after all rows."""
+        return Place(self._after)
+
+
+def _merged(stored: dict[str, Any] | None, changes: list[Change]) -> dict[str, Any] | None:
+    """Returns a record after its changes; None if they do not follow from the stored record."""
+    record = stored
+    for change in changes:
+        if change.before is None:
+            record = dict(change.after or {})
+            continue
+        if record is None or change.after is None:
             return None
-        of_kind = self._read().get(self._kind, {})
-        return of_kind.get(self._source) or of_kind.get(self._earlier or "")
-
-    def save(self, start: datetime | None, result: LoadResult) -> None:
-        """Saves the start time of the next pull. An Error that it raises has `load_result`."""
-        if self._source is None:
-            return
-        try:
-            starts = self._read()
-            of_kind = starts.setdefault(self._kind, {})
-            for name in (self._source, self._earlier):
-                of_kind.pop(name or "", None)
-            if start is not None:
-                of_kind[self._source] = start
-            self._write(starts)
-        except Error as error:
-            vars(error)["load_result"] = result
-            raise
-
-    def _read(self) -> dict[str, dict[str, Time]]:
-        if self._path is None or not self._path.exists():
-            return {}
-        refuse_open_store("target", self._path)
-        try:
-            return msgspec.json.decode(self._path.read_bytes(), type=dict[str, dict[str, Time]])
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise unusable(
-                f"{self._path} cannot be used: {error}; remove it to read all records again"
-            ) from error
-
-    def _write(self, starts: dict[str, dict[str, Time]]) -> None:
-        if self._path is not None and starts != self._read():
-            with whole_file(self._path, store=self._store) as part:
-                part.write_bytes(msgspec.json.format(msgspec.json.encode(starts)))
+        for name, value in change.before.items():
+            if record.pop(name, None) != value:
+                return None
+        record.update(change.after)
+    return record
 
 
-def _whole(source: Service, kind: str) -> Iterator[Any]:
-    filters = {"include_deleted": True} if kind == "controls" else {}
-    records = _resource(source, kind).iter(order="ASC", **filters)
-    return map(_row, records) if kind == "identities" else records
+def _decoded(kind: str, record: dict[str, Any]) -> dict[str, Any]:
+    """Returns a record of the feed as a line to load: documents are objects, not texts."""
+    documents = _documents(kind)
+    return {
+        name: msgspec.json.decode(value) if name in documents else value
+        for name, value in record.items()
+    }
 
 
-def _row(identity: Identity) -> dict[str, Any]:
-    # A load does not accept the members that are derived from controls.
-    return {name: getattr(identity, name) for name in stored_members("identities")}
+def _documents(kind: str) -> set[str]:
+    """Returns the members whose values are JSON objects."""
+    core = core_description()
+    return {
+        name
+        for name, member in members(kind).items()
+        if member["type"] == "metadata" or member["type"] in core["records"]
+    }
+
+
+def _find(service: Service, kind: str, id: str) -> dict[str, Any] | None:
+    """Returns a record as a line to load; None if there is none."""
+    try:
+        return _row(kind, _resource(service, kind).get(id))
+    except NotFound:
+        return None
+
+
+def _row(kind: str, record: Any) -> dict[str, Any]:
+    # A load does not accept the members that are derived from other records.
+    stored = stored_members(kind)
+    return {name: value for name, value in record.to_dict().items() if name in stored}
+
+
+def _resource_name(kind: str) -> Any:
+    return kind.replace("-", "_")
 
 
 def _resource(service: Service, kind: str) -> Any:
-    return getattr(service, kind.replace("-", "_"))
+    return getattr(service, _resource_name(kind))

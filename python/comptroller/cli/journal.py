@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 import msgspec
 
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
+from comptroller.values import ChangedResource
 
 if TYPE_CHECKING:
     from comptroller.journal import JournalEntry
@@ -26,14 +27,23 @@ def journal() -> None:
 
 
 @journal.command("list")
-@click.option("--resource", metavar="KIND", help="Only entries of this kind, such as claims.")
+@click.option(
+    "--resource",
+    type=click.Choice(get_args(ChangedResource)),
+    help="Only entries of this kind of record.",
+)
 @click.option("--id", metavar="ID", help="Only entries of the record with this id.")
 @click.option("--after", type=int, help="Only entries after this sequence number.")
 @click.option("--limit", type=click.IntRange(1), default=100, show_default=True)
 @db_option
 @json_option
 def list_entries(
-    db: str, resource: str | None, id: str | None, after: int | None, limit: int, as_json: bool
+    db: str,
+    resource: ChangedResource | None,
+    id: str | None,
+    after: int | None,
+    limit: int,
+    as_json: bool,
 ) -> None:
     """List entries in order of commit."""
     with screen.existing_store(db) as svc:

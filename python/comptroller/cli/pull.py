@@ -56,7 +56,7 @@ _CREDENTIALS = (
     metavar="ID",
     help="Customer of records that name none. Default: the client's, if the service shows it.",
 )
-@click.option("--all", "afresh", is_flag=True, help="Read all claims and orchestrations again.")
+@click.option("--all", "afresh", is_flag=True, help="Read all records again.")
 @click.option(
     "--allow-http", is_flag=True, help="Send the secret over plain HTTP to another machine."
 )
@@ -77,9 +77,9 @@ def pull(
 ) -> int:
     """Copy the records of a remote service that the client may read into the store.
 
-    Run it again to update the copy. It then reads only the claims and orchestrations that may be
-    new or changed; --all reads all of them. An interrupted pull keeps the stored records; the next
-    one continues there.
+    Run it again to update the copy. It then reads only the records that changed, if the client has
+    the scope changes:read; --all reads all of them. An interrupted pull keeps the stored records;
+    the next one continues there.
 
     \b
     export COMPTROLLER_CLIENT_ID=... COMPTROLLER_CLIENT_SECRET_FILE=...

@@ -127,7 +127,7 @@ def require_server() -> None:
     """Raise MissingExtra if a module of the extra `server` is missing."""
     from comptroller.errors import missing_extra
 
-    needed = ("httptools", "uvloop", "joserfc", "offapi")
+    needed = ("httptools", "uvloop", "joserfc", "offapi", "httpx2")
     missing = [name for name in (*needed, "prometheus_client") if find_spec(name) is None]
     if missing:
         raise missing_extra(", ".join(missing), "a server", "server")

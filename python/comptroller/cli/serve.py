@@ -103,6 +103,12 @@ _MAX_WORKERS = 256
     metavar="FOLDER",
     help="Show the time of the newest backup (file ending in .db) in this folder at /metrics.",
 )
+@click.option(
+    "--webhooks/--no-webhooks",
+    default=True,
+    show_default=True,
+    help="Deliver the events of webhooks, unless `comptroller deliver` does.",
+)
 @click.option("--drop-deprecated", is_flag=True, help="Omit deprecated members from responses.")
 @click.option(
     "--sunset",

@@ -46,6 +46,7 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     tls_key: str | None
     behind_proxy: bool
     backups: str | None
+    webhooks: bool
     drop_deprecated: bool
     sunset: datetime | None
 

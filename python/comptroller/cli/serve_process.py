@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from comptroller.http.app import App
     from comptroller.http.log import Log
     from comptroller.http.oauth.authority import Authority
+    from comptroller.http.server.deliveries import Deliveries
     from comptroller.http.server.short_operations import ShortOperations
 
 _AUTH = {
@@ -171,15 +172,22 @@ def _serve(
 ) -> None:
     """Serves in this process, which is a worker if `share` is given instead of `life`."""
     from comptroller.http.server import serving, workers
+    from comptroller.http.server.deliveries import Deliveries
     from comptroller.http.server.log_growth import LogGrowth
+    from comptroller.webhooks.delivering import delivering
+    from comptroller.webhooks.endpoint import Counts
 
     authority = None if options.auth == "off" else _authority(path, address, options)
     log = life.log if life else _log(share)
-    app = _app(service, authority, log, options)
+    counts = Counts()
+    app = _app(service, authority, log, options, Deliveries(counts))
+    # One of several workers delivers for all of them.
+    delivers = options.webhooks and not (share and share.number)
     # One of several workers warns for all of them.
     growth = [] if share and share.number else [LogGrowth(app.store).watch]
     metrics = app.metrics.share(*share).publishing() if share else nullcontext()
-    with metrics, life or nullcontext():
+    webhooks = delivering(app.store, counts) if delivers else nullcontext()
+    with metrics, life or nullcontext(), webhooks:
         serving.serve(
             app,
             bound,
@@ -231,12 +239,16 @@ def _log(share: _Share | None) -> Log:
 
 
 def _app(
-    service: comptroller.Service, authority: Authority | None, log: Log, options: ServeOptions
+    service: comptroller.Service,
+    authority: Authority | None,
+    log: Log,
+    options: ServeOptions,
+    deliveries: Deliveries,
 ) -> App:
     from comptroller.http import EveryoneIsOperator, app
     from comptroller.http.server.backups import Backups
 
-    collectors: list[Collector] = [log]
+    collectors: list[Collector] = [log, deliveries]
     if options.backups:
         collectors.append(Backups(Path(options.backups)))
     sunset = options.sunset

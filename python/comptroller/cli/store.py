@@ -60,9 +60,9 @@ def check(db: str, as_json: bool) -> int:
 def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
     """Copy the store to DEST; the copy is consistent even while others write.
 
-    --with-keys also writes DEST.keys, DEST.clients and DEST.journal-key. Protect these files like
-    passwords: the signing keys can create tokens for any client, and checkpoints. Without the
-    option the copy has no secrets.
+    --with-keys also writes DEST.keys, DEST.clients, DEST.journal-key and DEST.webhook-key. Protect
+    these files like passwords: the keys can create tokens for any client, checkpoints, and
+    requests of webhooks. Without the option the copy has no secrets.
     """
     with screen.existing_store(db) as svc, screen.waiting("copying"):
         svc.backup(dest)
@@ -80,9 +80,13 @@ def _copy_secrets(db: str, dest: str) -> list[str]:
     screen.require_server()
     from comptroller import journal
     from comptroller.http.oauth import clients, keys
+    from comptroller.secret_file import SecretFile
+
+    def webhook_key(store: str) -> SecretFile:
+        return SecretFile(store, ".webhook-key")
 
     copied = []
-    for file_of in (keys.file_of, clients.file_of, journal.key_file_of):
+    for file_of in (keys.file_of, clients.file_of, journal.key_file_of, webhook_key):
         data = file_of(db).read()
         if data is not None:
             file_of(dest).write(data)

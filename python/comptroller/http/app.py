@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote
 
+import msgspec
 from prometheus_client.registry import Collector
 
 from comptroller import _core, description, routes
@@ -39,6 +40,7 @@ from comptroller.http.metrics import Metrics
 from comptroller.http.problems import Refusal, problem
 from comptroller.http.routing import Answers, Router
 from comptroller.http.writes import Outcome, WritesByLoop
+from comptroller.journal import sign_checkpoint
 from comptroller.local import LocalHost
 from comptroller.routes import Row
 from comptroller.service import Service
@@ -97,6 +99,7 @@ class App:
         if not isinstance(service.host, LocalHost) or service.host.principal.customer is not None:
             raise invalid("service", "must be a local store that was opened as its operator")
         self.store = service.host.store
+        self._path = service.host.path
         self.writes = WritesByLoop(self.store)
         self._authenticator = authenticator
         self.metrics = Metrics(service.host, clock, collectors)
@@ -128,6 +131,7 @@ class App:
             "/operator/export/{kind}": {
                 "GET": partial(self._in_bulk, "export", self._transfers.export)
             },
+            routes.CHECKPOINT_PATH: {"GET": self._checkpoint},
             "/healthz": {"GET": _alive},
             "/readyz": {"GET": self._ready},
             **self.metrics.resources(),
@@ -248,6 +252,14 @@ class App:
     def _read_one(self) -> None:
         # For one customer, because the operator's list reads an index range for each customer.
         self.store.call(Principal("default"), "claims.list", [("limit", "1")], None, None)
+
+    async def _checkpoint(self, exchange: Exchange) -> None:
+        """Sends a signed checkpoint of the journal, and the key that verifies it."""
+        caller = await self._admit("journal.checkpoint", exchange)
+        require_scope(caller, "operator:read" if caller.is_operator else "journal:read")
+        sign = partial(sign_checkpoint, self.store, caller.principal, self._path)
+        signed = await asyncio.get_running_loop().run_in_executor(self._readers, sign)
+        await exchange.answer(200, JSON, msgspec.json.encode(signed))
 
     async def _ready(self, exchange: Exchange) -> None:
         self._is_ready()

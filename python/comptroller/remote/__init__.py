@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -92,7 +91,7 @@ def connect(
     with _refusing_environment():
         client = httpx2.Client(
             transport=transport,
-            timeout=_seconds(timeout_s),
+            timeout=arguments.seconds("timeout_s", timeout_s),
             headers=_user_agent(),
             mounts=dict.fromkeys(endpoints.direct()),
         )
@@ -157,7 +156,7 @@ def connect_async(
     with _refusing_environment():
         client = httpx2.AsyncClient(
             transport=transport,
-            timeout=_seconds(timeout_s),
+            timeout=arguments.seconds("timeout_s", timeout_s),
             headers=_user_agent(),
             mounts=dict.fromkeys(endpoints.direct()),
         )
@@ -225,13 +224,6 @@ def _user_agent() -> dict[str, str]:
     import comptroller
 
     return {"user-agent": f"comptroller/{comptroller.__version__}"}
-
-
-def _seconds(timeout_s: float) -> float:
-    is_number = isinstance(timeout_s, (int, float)) and not isinstance(timeout_s, bool)
-    if not is_number or not (isfinite(timeout_s) and timeout_s > 0):
-        raise invalid("timeout_s", "not a time limit; give a number of seconds above 0")
-    return timeout_s
 
 
 def _credentials(

@@ -12,6 +12,8 @@ import msgspec
 
 from comptroller.arguments import Filter
 from comptroller.async_operations import AsyncResources
+from comptroller.async_operations.changes import AsyncChanges
+from comptroller.async_operations.webhooks import AsyncWebhookOperations
 from comptroller.bulk.loading import LoadResult
 from comptroller.bulk.mapping import Options
 from comptroller.bulk.sources import LoadSource
@@ -59,9 +61,20 @@ class AsyncService(AsyncResources):
     def __init__(self, session: Session, channel: AsyncChannel) -> None:
         host = AsyncHost(session, channel)
         super().__init__(host)
+        self._host = host
         self._channel = channel
         self._title = session.base_url
         self._service = Service(host.blocking, session.base_url)
+
+    @property
+    def changes(self) -> AsyncChanges:
+        """The changes of all records, in order of commit: :attr:`comptroller.Service.changes`."""
+        return AsyncChanges(self._host)
+
+    @property
+    def webhooks(self) -> AsyncWebhookOperations:
+        """Endpoints that get a request for each change: :attr:`comptroller.Service.webhooks`."""
+        return AsyncWebhookOperations(self._host)
 
     async def load(
         self,

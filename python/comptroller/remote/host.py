@@ -17,11 +17,13 @@ from comptroller.bulk.files import refuse_store, whole_file
 from comptroller.bulk.loading import LoadOptions, LoadResult, Opened
 from comptroller.bulk.streams import Stream
 from comptroller.errors import Forbidden, NotFound, from_os_error, unsupported, unusable
+from comptroller.journal import Checkpoint
 from comptroller.remote.calls import JSON, Calls, Parameters
 from comptroller.remote.channel import Channel
 from comptroller.remote.copies import Copy
 from comptroller.remote.sending import Request, read, refusal
 from comptroller.remote.session import Session
+from comptroller.routes import CHECKPOINT_PATH
 
 if TYPE_CHECKING:
     from comptroller._core import Readable
@@ -120,8 +122,17 @@ class RemoteHost:
     def store_with_principal(self) -> NoReturn:
         """Raises Unsupported."""
         raise unsupported(
-            "the journal of a remote store cannot be read; run `comptroller journal` on its machine"
+            "the journal of a remote store cannot be verified; run `comptroller journal verify` on "
+            "its machine"
         )
+
+    def checkpoint(self) -> Checkpoint:
+        """Returns a checkpoint of the journal, signed, and the key that verifies it."""
+        answer = self._run(self._session.ask(read(CHECKPOINT_PATH, JSON), _always))
+        try:
+            return msgspec.json.decode(answer, type=Checkpoint)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise unusable(f"the response is not a checkpoint: {error}") from error
 
     def check(self) -> bytes:
         """Raises Unsupported."""
@@ -187,6 +198,10 @@ class RemoteHost:
 
 async def _never() -> bool:
     return False
+
+
+async def _always() -> bool:
+    return True
 
 
 async def _next(pieces: AsyncGenerator[bytes, None]) -> bytes:

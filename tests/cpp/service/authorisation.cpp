@@ -44,11 +44,25 @@ const std::map<std::string, std::string> scope_of_operation{
     {"claims.submit", "operator:write"},
     {"claims.confirm", "operator:write"},
     {"claims.fail", "operator:write"},
+    {"changes.list", "changes:read"},
+    {"journal.list", "journal:read"},
+    {"journal.prove", "journal:read"},
+    {"webhooks.list", "webhooks:read"},
+    {"webhooks.get", "webhooks:read"},
+    {"webhooks.create", "webhooks:write"},
+    {"webhooks.update", "webhooks:write"},
+    {"webhooks.delete", "webhooks:write"},
+    {"webhooks.secret", "webhooks:read"},  // and webhooks:write
+    {"webhooks.rotate", "webhooks:write"},
+    {"webhooks.test", "webhooks:write"},
+    {"webhooks.deliveries", "webhooks:read"},
+    {"webhooks.replay", "webhooks:write"},
 };
 
 bool is_read(const std::string& operation) {
   return operation.ends_with(".get") || operation.ends_with(".list") ||
-         operation.ends_with(".permits");
+         operation.ends_with(".permits") || operation.ends_with(".prove") ||
+         operation.ends_with(".secret") || operation.ends_with(".deliveries");
 }
 
 // Sends a request that is invalid for every operation, so that an authorised caller gets an error
@@ -98,7 +112,7 @@ TEST_CASE("the operator reads with operator:read and writes with operator:write"
 }
 
 TEST_CASE("a principal without named scopes has all scopes of its kind") {
-  CHECK(make_principal("acme", {}, {}).scopes.size() == all_scopes.size() - 2);
+  CHECK(make_principal("acme", {}, {}).scopes.size() == all_scopes.size() - 3);
   CHECK(make_principal({}, {}, {}).scopes ==
         std::vector<std::string>{"operator:read", "operator:write"});
   CHECK(make_principal("acme", {}, std::vector<std::string>{}).scopes.empty());

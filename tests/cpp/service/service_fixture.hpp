@@ -156,7 +156,8 @@ class ServiceFixture {
  private:
   Environment environment() {
     return {[this] { return now; },
-            [number = std::make_shared<std::atomic<int>>(0)] { return generated_id(++*number); }};
+            [number = std::make_shared<std::atomic<int>>(0)] { return generated_id(++*number); },
+            [] { return std::string(32, 'k'); }};
   }
 };
 

@@ -12,14 +12,23 @@ struct Case {
   std::string body;
 };
 
+// Stands for the id of the only webhook.
+constexpr const char* id_of_webhook = "the webhook";
+
 void check_cases(StatementRecorder& recorder, const std::vector<Case>& cases, ServiceFixture& small,
                  ServiceFixture& large) {
   for (const Case& one : cases) {
     const std::string operation(one.operation);
     CAPTURE(operation);
     const auto steps = [&](ServiceFixture& store) {
-      const auto ran = recorder.record(
-          [&] { store.call(store.provider, one.operation, one.parameters, one.body); });
+      Parameters parameters = one.parameters;
+      for (service::Parameter& parameter : parameters) {
+        if (parameter.value == id_of_webhook) {
+          parameter.value = store.call(store.provider, "webhooks.list").at("/items/0/id");
+        }
+      }
+      const auto ran =
+          recorder.record([&] { store.call(store.provider, one.operation, parameters, one.body); });
       check_plans(recorder, ran, Sorting::allowed);
       return steps_of(ran);
     };
@@ -75,6 +84,20 @@ std::vector<Case> operations_on_one_record() {
       {"claims.submit", {{"id", claim}}, R"({"tx_hash":"0xab"})"},
       {"claims.confirm", {{"id", claim}}, "{}"},
       {"claims.fail", {{"id", id_of(6, 104)}}, R"({"error_message":"no"})"},
+      {"webhooks.create", {}, R"({"url":"https://hooks.example.com"})"},
+      {"webhooks.list", {}, ""},
+      {"webhooks.get", {{"id", id_of_webhook}}, ""},
+      {"webhooks.secret", {{"id", id_of_webhook}}, ""},
+      {"webhooks.update", {{"id", id_of_webhook}}, R"({"description":"new"})"},
+      {"webhooks.rotate", {{"id", id_of_webhook}}, "{}"},
+      {"webhooks.test", {{"id", id_of_webhook}}, "{}"},
+      {"webhooks.deliveries", {{"id", id_of_webhook}}, ""},
+      {"webhooks.replay", {{"id", id_of_webhook}}, R"({"since":"2026-03-01T00:00:00Z"})"},
+      {"webhooks.delete", {{"id", id_of_webhook}}, "{}"},
+      {"changes.list", {{"limit", "1"}}, ""},
+      {"journal.list", {{"id", claim}}, ""},
+      {"journal.list", {{"limit", "1"}}, ""},
+      {"journal.prove", {{"sequence", "1"}}, ""},
   };
 }
 

@@ -69,6 +69,21 @@ TEST_CASE_FIXTURE(Called, "no operation on one record scans a table") {
   run("payout_groups.update", R"({"jurisdiction":"FR"})", {{"id", group}});
   run("payout_groups.observe", R"({"last_claim_all_at":"2026-01-01T00:00:00Z"})", {{"id", group}});
   run("payout_groups.get", "", {{"id", group}});
+  const std::string webhook = run("webhooks.create", R"({"url":"https://hooks.example.com"})");
+  answer(provider, "webhooks.list");
+  run("webhooks.get", "", {{"id", webhook}});
+  run("webhooks.secret", "", {{"id", webhook}});
+  run("webhooks.update", R"({"status":"PAUSED"})", {{"id", webhook}});
+  run("webhooks.rotate", "{}", {{"id", webhook}});
+  run("webhooks.test", "{}", {{"id", webhook}});
+  run("webhooks.deliveries", "", {{"id", webhook}});
+  run("webhooks.replay", R"({"since":"2026-01-01T00:00:00Z"})", {{"id", webhook}});
+  run("webhooks.delete", "{}", {{"id", webhook}});
+  called.insert("journal.prove");
+  answer(provider, "journal.prove", {{"sequence", "1"}});
+  answer(provider, "journal.list", {{"id", group}});
+  answer(provider, "journal.list", {{"resource", "claims"}});
+  answer(provider, "changes.list", {{"resources", "claims"}});
 
   for (const service::Operation& operation : service::operations()) {
     const std::string name(operation.name);

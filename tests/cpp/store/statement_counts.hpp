@@ -53,6 +53,7 @@ inline void check_plans(db::Connection& connection) {
       // A table with one row for each change in progress.
       if (line == "SCAN jurisdiction_changes") continue;
       if (line.starts_with("SCAN json_each")) continue;  // given keys
+      if (line.starts_with("SCAN webhooks")) continue;   // at most 1000
       if (sql.find("FROM customers LIMIT 17") != std::string::npos) continue;
       CHECK_FALSE(line.starts_with("SCAN "));
     }

@@ -384,7 +384,19 @@ std::vector<Request> requests_on(const Tenant& tenant) {
       {"reward_addresses.update",
        {{"id", own.id(5, 7)}},
        '{' + member("payout_group_id", tenant.id(4, 7)) + '}'},
-      {"claims.get", {{"id", tenant.id(6, 7)}}}};
+      {"claims.get", {{"id", tenant.id(6, 7)}}},
+      {"webhooks.list", {{"customer_id", tenant.customer}}},
+      {"webhooks.get", {{"id", tenant.id(7, 7)}}},
+      {"webhooks.create",
+       {},
+       R"({"url":"https://hooks.example.com",)" + member("customer_id", tenant.customer) + '}'},
+      {"webhooks.update", {{"id", tenant.id(7, 7)}}, "{}"},
+      {"webhooks.delete", {{"id", tenant.id(7, 7)}}, "{}"},
+      {"webhooks.secret", {{"id", tenant.id(7, 7)}}},
+      {"webhooks.rotate", {{"id", tenant.id(7, 7)}}, "{}"},
+      {"webhooks.test", {{"id", tenant.id(7, 7)}}, "{}"},
+      {"webhooks.deliveries", {{"id", tenant.id(7, 7)}}},
+      {"webhooks.replay", {{"id", tenant.id(7, 7)}}, R"({"since":"2026-03-01"})"}};
   const std::size_t count = requests.size();
   for (std::size_t i = 0; i < count; ++i) {  // again, and under the key of another customer
     Request again = requests[i];

@@ -19,7 +19,8 @@ pytest.importorskip("rich")
 
 COMMANDS = [
     *("demo", "sample", "load", "export", "report", "query", "reconcile"),
-    *("journal", "check", "backup", "migrate", "serve", "clients", "keys", "pull"),
+    *("journal", "check", "backup", "migrate", "serve", "webhooks", "deliver"),
+    *("clients", "keys", "pull"),
 ]
 
 

@@ -17,7 +17,7 @@ import jsonschema
 from asgi_client import Asked
 from comptroller import _core
 from comptroller.http import EveryoneIsOperator, app, openapi
-from comptroller.routes import ROWS
+from comptroller.routes import CHECKPOINT_PATH, ROWS
 from comptroller.values import KINDS
 
 AUTHORITIES = ["local", "jwks", "off"]
@@ -102,7 +102,7 @@ def test_every_component_is_used() -> None:
 
 def test_the_document_has_exactly_the_paths_of_the_interface() -> None:
     rows = {(row.path, row.method) for row in ROWS}
-    assert set(documented()) == rows | BULK | {TOKEN}
+    assert set(documented()) == rows | BULK | {TOKEN, (CHECKPOINT_PATH, "GET")}
 
 
 def test_the_application_accepts_the_documented_requests(operator: comptroller.Service) -> None:

@@ -201,7 +201,7 @@ def at_store(run: Run, store_path: Path) -> Run:
 def test_a_client_is_added_listed_rotated_and_revoked(at_store: Run, served: Served) -> None:
     added = at_store("clients", "add", "Nightly job", "--customer", "acme", "--json").json
     assert added.keys() == {"client_id", "client_secret", "customer_id", "scopes"}
-    assert (added["customer_id"], len(added["scopes"])) == ("acme", 10)
+    assert (added["customer_id"], len(added["scopes"])) == ("acme", 13)
     served.clock.go(1)
     first = Known(added["client_id"], added["client_secret"])
     token = served.token(first)

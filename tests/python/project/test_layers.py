@@ -52,7 +52,7 @@ OWNERS = {
     r"simdjson.*": {"json"},
     r"sqlite3.*": {"db/sqlite", "sqlite_format"},
     r"sqlite_format/src/.*": {"sqlite_format"},
-    r"sodium.*": {"journal", "service", "http"},
+    r"sodium.*": {"files", "journal", "service", "http"},
     r"openssl/.*": {"journal"},
     r"pybind11/.*|Python\.h": {"bindings"},
 }
@@ -64,6 +64,7 @@ EXTRAS = {
     "altair": {"analysis"},
     "click": {"cli"},
     "duckdb": {"analysis"},
+    "httpcore2": {"webhooks"},
     "httpx2": {"remote"},
     "joserfc": {"http"},
     "polars": {"analysis"},

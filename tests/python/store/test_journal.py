@@ -115,8 +115,8 @@ def test_entries_of_a_record(operator: comptroller.Service) -> None:
     assert [e.sequence for e in operator.journal.iter()] == list(
         range(len(operator.journal.list()))
     )
-    with pytest.raises(comptroller.InvalidRequest, match="kind"):
-        operator.journal.list(resource="claimss")
+    with pytest.raises(comptroller.InvalidRequest, match="resource"):
+        operator.journal.list(resource="claimss")  # type: ignore[arg-type]
 
 
 def test_a_rejected_write_leaves_no_entry(operator: comptroller.Service) -> None:
@@ -278,9 +278,9 @@ def test_commands(run: Any, store_path: Path, tmp_path: Path) -> None:
     assert (ended.code, "amount is not as it was written" in ended.out) == (1, True)
 
 
-def test_a_remote_service_says_where_the_journal_is_read() -> None:
+def test_a_remote_service_says_where_the_journal_is_verified() -> None:
     with (
         comptroller.connect("http://127.0.0.1:1", token="token") as svc,
-        pytest.raises(comptroller.Unsupported, match="comptroller journal"),
+        pytest.raises(comptroller.Unsupported, match="comptroller journal verify"),
     ):
-        svc.journal.list()
+        svc.journal.verify()

@@ -16,6 +16,11 @@ CREATE TABLE journal (
   hashes BLOB NOT NULL
 ) STRICT;
 CREATE INDEX journal_by_record ON journal (resource, key) WHERE key IS NOT NULL;
+-- For the change feed: the entries of a client, and the batches.
+CREATE INDEX journal_of_customer ON journal (customer_id) WHERE customer_id IS NOT NULL;
+CREATE INDEX journal_of_batches ON journal (sequence) WHERE key IS NULL;
+-- Finds a record that was removed by its id: the content of its last entry has no "after".
+CREATE INDEX journal_of_removed ON journal (id) WHERE substr(content, 1, 9) = '{"before"';
 CREATE TRIGGER journal_is_not_updated BEFORE UPDATE ON journal
 BEGIN SELECT raise(ABORT, 'an entry of the journal is never changed'); END;
 CREATE TRIGGER journal_is_not_deleted BEFORE DELETE ON journal

@@ -13,6 +13,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from comptroller._core import Principal
+from comptroller.description import core_description
 from comptroller.errors import Error, invalid
 from comptroller.http.authentication import Caller
 
@@ -225,8 +226,12 @@ class Verifier:
         if not await self._trust.admits(client_id, customer):
             raise Rejected("the client of the token is revoked")
         try:
-            known = Principal(customer, client_id).scopes
-            granted = [scope for scope in known if scope in scopes]
+            known = core_description()["scopes"]
+            granted = [
+                scope
+                for scope in known
+                if scope in scopes and scope.startswith("operator:") == is_operator
+            ]
             return Caller(Principal(customer, client_id, granted), client_id)
         except Error:
             raise Rejected("the token names an invalid client or customer") from None

@@ -1,0 +1,206 @@
+// The change feed, and the entries of the journal.
+#include "journal/tree.hpp"
+#include "model/changes.hpp"
+#include "model/hexadecimal.hpp"
+#include "model/records/webhooks.hpp"
+#include "service/operation_rows.hpp"
+#include "service/operations.hpp"
+#include "store/change_feed.hpp"
+#include "store/journal.hpp"
+#include "store/streams.hpp"
+#include "store/tables.hpp"
+
+namespace comptroller::service {
+
+namespace {
+
+using store::FeedPosition;
+
+// The low bits of a sealed position, which hold the part of a batch.
+constexpr unsigned part_bits = 6;
+constexpr std::int64_t part_mask = (1 << part_bits) - 1;
+static_assert(FeedPosition::whole_entry <= part_mask);
+
+// The cursor of the place after the last change until now.
+constexpr std::string_view end_of_feed = "end";
+
+// What a cursor belongs to: the feed of all customers, or that of a client's customer.
+std::string describe_feed(const Context& context) {
+  return std::string(context.operation) + '\n' + context.principal.customer.value_or("");
+}
+
+PageCursor cursor_of(const Context& context, const std::string& feed,
+                     const FeedPosition& position) {
+  const std::int64_t place = position.sequence * (part_mask + 1) + position.part;
+  return {seal_cursor(context.cursor_keys, feed, {place, position.key})};
+}
+
+FeedPosition position_of(const Context& context, const std::string& feed,
+                         const PageCursor& cursor) {
+  const auto size = static_cast<std::int64_t>(store::journal_size(context.connection));
+  if (cursor.value == end_of_feed) return {.sequence = size - 1};
+  const auto sealed = open_cursor(context.cursor_keys, feed, cursor.value, "after");
+  if (!sealed) return {};
+  const FeedPosition position{sealed->created_at >> part_bits, sealed->created_at & part_mask,
+                              sealed->key};
+  if (position.sequence >= size) {
+    throw Error::field(Code::invalid_cursor, "after",
+                       "is behind the end of the feed, because an older backup was restored; send "
+                       "the request without a cursor");
+  }
+  return position;
+}
+
+// The scope that a client needs to read a resource.
+std::string_view scope_of(ChangedResource resource) {
+  return require_operation(std::string(enum_text(resource)) + ".list").scope;
+}
+
+// Returns the named resources, or else all that the principal may read. Throws insufficient_scope.
+std::vector<ChangedResource> shown_resources(const Principal& principal,
+                                             const std::vector<ChangedResource>& named) {
+  for (const ChangedResource resource : named) {
+    require_scope(principal, scope_of(resource), false);
+  }
+  if (!named.empty()) return named;
+  std::vector<ChangedResource> shown;
+  for (std::size_t code = 0; code < enum_texts<ChangedResource>.size(); ++code) {
+    const auto resource = static_cast<ChangedResource>(code);
+    if (principal.is_operator() ||
+        std::ranges::find(principal.scopes, scope_of(resource)) != principal.scopes.end()) {
+      shown.push_back(resource);
+    }
+  }
+  return shown;
+}
+
+ChangePage list_changes(Context& context, const ListChanges& request) {
+  const std::string feed = describe_feed(context);
+  store::FeedQuery query{
+      .customer = listed_customer(context.principal, request.customer_id),
+      .resources = shown_resources(context.principal, request.resources),
+      .audience = audience_of(context.principal),
+      .limit = static_cast<std::size_t>(request.limit.value_or(PageLimit{}).value)};
+  if (request.after) query.after = position_of(context, feed, *request.after);
+  store::FeedPage found = store::read_feed(context.connection, query);
+  ChangePage page{.next_cursor = cursor_of(context, feed, found.end), .has_more = found.has_more};
+  page.items.reserve(found.changes.size());
+  for (store::FeedChange& each : found.changes) {
+    each.change.cursor = cursor_of(context, feed, each.position);
+    page.items.push_back(std::move(each.change));
+  }
+  return page;
+}
+
+// Returns the records with an id, among them those that were removed.
+std::vector<store::RecordKey> find_records(db::Connection& connection, const Id& id) {
+  std::vector<store::RecordKey> found;
+  store::for_each_table([&]<class R>() {
+    if constexpr (requires(R record) { record.id; }) {
+      if (const auto record = store::find<R>(connection, id.value)) {
+        found.emplace_back(R::table, record->key);
+      }
+    }
+  });
+  if (const auto webhook = store::find<Webhook>(connection, id.value)) {
+    found.emplace_back(Webhook::table, webhook->key);
+  }
+  store::BoundValues values(connection.symbols());
+  db::Query rows = connection.query(
+      "SELECT resource, key FROM journal INDEXED BY journal_of_removed"
+      " WHERE substr(content, 1, 9) = '{\"before\"' AND id = ?");
+  rows.bind(1, values.identifier(id.value));
+  while (rows.step()) {
+    found.emplace_back(connection.symbols().text(rows.number(0)), rows.number(1));
+  }
+  return found;
+}
+
+// A page that a filter could leave empty ends after max_rows_visited entries.
+JournalPage list_journal(Context& context, const ListJournal& request) {
+  const auto limit = static_cast<std::size_t>(request.limit.value_or(PageLimit{}).value);
+  const std::int64_t after = request.after ? request.after->value : -1;
+  const auto size = static_cast<std::int64_t>(store::journal_size(context.connection));
+  std::int64_t end = size;
+  store::EntrySelection selection{.from = static_cast<std::uint64_t>(std::min(after, size)) + 1,
+                                  .customer = context.principal.customer};
+  if (request.resource) selection.resource = enum_text(*request.resource);
+  if (request.id) {
+    selection.records = find_records(context.connection, *request.id);
+  } else if (request.resource) {
+    end = std::min(end, std::min(after, size) + 1 + store::max_rows_visited);
+  }
+  selection.end = static_cast<std::uint64_t>(end);
+  JournalPage page{.last = {std::max(after, end - 1)}, .has_more = end < size};
+  store::visit_entries(context.connection, selection, [&](const store::Entry& entry) {
+    page.has_more |= page.items.size() == limit;
+    if (page.items.size() == limit) return false;
+    page.items.push_back({entry.text});
+    page.last.value = static_cast<std::int64_t>(entry.sequence);
+    return true;
+  });
+  if (page.items.size() < limit) page.last.value = std::max(after, end - 1);
+  return page;
+}
+
+InclusionProof prove_entry(Context& context, const ProveEntry& request) {
+  const auto sequence = static_cast<std::uint64_t>(request.sequence.value);
+  const std::uint64_t size = store::journal_size(context.connection);
+  InclusionProof proof{.sequence = request.sequence, .size = {static_cast<std::int64_t>(size)}};
+  store::visit_entries(
+      context.connection,
+      {.from = sequence, .end = sequence + 1, .customer = context.principal.customer},
+      [&](const store::Entry& entry) {
+        proof.entry.value = entry.text;
+        return false;
+      });
+  if (proof.entry.value.empty()) {
+    throw Error(Code::not_found, "there is no entry " + std::to_string(sequence) +
+                                     "; the journal has " + std::to_string(size));
+  }
+  const journal::ReadHash read = [&](unsigned level, std::uint64_t index) {
+    return store::read_hash(context.connection, level, index);
+  };
+  const auto digits_of = [](const journal::Hash& hash) {
+    return Label{text_of(HexadecimalDigits{journal::bytes_of(hash)})};
+  };
+  proof.root = digits_of(journal::tree_of(size, read).root());
+  for (const journal::Hash& hash : journal::inclusion_proof(sequence, size, read)) {
+    proof.proof.push_back(digits_of(hash));
+  }
+  return proof;
+}
+
+}  // namespace
+
+std::vector<Operation> journal_operations() {
+  const Endpoints changes{"changes", "/changes", versioned(), "changes:read", ""};
+  const Endpoints journal{"journal", "/journal", versioned(), read_journal, ""};
+  return {
+      read_row(changes, &list_changes,
+               {.name = "list",
+                .summary = "Returns changes of records in order of commit, each once.",
+                .details =
+                    "An addition to the interface. A client sees the changes of its own customer's "
+                    "records, of the resources that its other scopes let it read. Each record that "
+                    "a load inserted is a change.",
+                .errors = {{Code::invalid_cursor,
+                            "the cursor belongs to another customer, is damaged, or is behind the "
+                            "end of the feed because an older backup was restored"},
+                           {Code::insufficient_scope,
+                            "a client may not read one of the named resources"}}}),
+      read_row(journal, &list_journal,
+               {.name = "list",
+                .summary = "Returns entries of the journal in order of commit.",
+                .details = "An addition to the interface. A client sees the entries of its own "
+                           "customer's records, but not those of loads."}),
+      read_row(journal, &prove_entry,
+               {.name = "prove",
+                .summary = "Returns the proof that an entry is in the journal.",
+                .route = "GET /proof",
+                .details = "An addition to the interface.",
+                .errors = {{Code::not_found,
+                            "there is no such entry, or it belongs to another customer"}}})};
+}
+
+}  // namespace comptroller::service

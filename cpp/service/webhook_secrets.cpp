@@ -1,0 +1,68 @@
+#include "service/webhook_secrets.hpp"
+
+#include <sodium.h>
+
+#include "journal/base64.hpp"
+#include "model/error.hpp"
+#include "model/hexadecimal.hpp"
+
+namespace comptroller::service {
+
+namespace {
+
+constexpr std::size_t id_bytes = 16;
+
+static_assert(crypto_sign_PUBLICKEYBYTES == 32 && crypto_sign_SECRETKEYBYTES == 64);
+
+const unsigned char* data_of(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+template <std::size_t Size>
+std::string_view text_of_bytes(const std::array<unsigned char, Size>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+using Digest = std::array<unsigned char, crypto_auth_hmacsha256_BYTES>;
+
+Digest hmac(std::string_view key, std::string_view text) {
+  // Of a key of any length, as RFC 2104 defines it; crypto_auth_hmacsha256 takes 32 bytes.
+  if (key.size() != crypto_auth_hmacsha256_KEYBYTES) {
+    throw Error(Code::unusable, "the key of the webhooks does not have 32 bytes");
+  }
+  Digest digest{};
+  crypto_auth_hmacsha256(digest.data(), data_of(text), text.size(), data_of(key));
+  return digest;
+}
+
+}  // namespace
+
+WebhookSigner::WebhookSigner(std::string_view key, std::string_view secret_id)
+    : secret_(hmac(key, "v1." + std::string(secret_id))) {
+  const Digest seed = hmac(key, "v1a." + std::string(secret_id));
+  crypto_sign_seed_keypair(public_key_.data(), private_key_.data(), seed.data());
+}
+
+std::string WebhookSigner::secret() const {
+  return "whsec_" + journal::to_base64(text_of_bytes(secret_));
+}
+
+std::string WebhookSigner::public_key() const {
+  return "whpk_" + journal::to_base64(text_of_bytes(public_key_));
+}
+
+std::string WebhookSigner::sign(std::string_view content) const {
+  std::array<unsigned char, crypto_sign_BYTES> signature{};
+  crypto_sign_detached(signature.data(), nullptr, data_of(content), content.size(),
+                       private_key_.data());
+  return "v1," + journal::to_base64(text_of_bytes(hmac(text_of_bytes(secret_), content))) +
+         " v1a," + journal::to_base64(text_of_bytes(signature));
+}
+
+std::string event_id(std::string_view key, const store::FeedPosition& position) {
+  const Digest digest =
+      hmac(key, "id." + std::to_string(position.sequence) + '.' + std::to_string(position.part) +
+                    '.' + std::to_string(position.key));
+  return "msg_" + text_of(HexadecimalDigits{text_of_bytes(digest).substr(0, id_bytes)});
+}
+
+}  // namespace comptroller::service

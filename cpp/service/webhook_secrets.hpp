@@ -1,0 +1,34 @@
+// The secrets of webhooks. They follow from a key of 32 bytes and from the random id of a secret,
+// so that the store holds none of them.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "model/records/webhooks.hpp"
+#include "store/webhooks.hpp"
+
+namespace comptroller::service {
+
+// The keys of one secret id.
+class WebhookSigner {
+ public:
+  WebhookSigner(std::string_view key, std::string_view secret_id);
+
+  std::string secret() const;      // whsec_...
+  std::string public_key() const;  // whpk_...
+  // Returns the signatures of a request, "v1,... v1a,...".
+  std::string sign(std::string_view content) const;
+
+ private:
+  std::array<unsigned char, 32> secret_{};
+  std::array<unsigned char, 32> public_key_{};
+  std::array<unsigned char, 64> private_key_{};
+};
+
+// Returns the id of an event, which is the same in each attempt and for each webhook, and says
+// nothing of the number of changes.
+std::string event_id(std::string_view key, const store::FeedPosition& position);
+
+}  // namespace comptroller::service

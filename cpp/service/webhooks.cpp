@@ -1,0 +1,217 @@
+// Webhooks (specification 6).
+#include "store/webhooks.hpp"
+
+#include "json/canonical.hpp"
+#include "model/webhook_requests.hpp"
+#include "rules/changes.hpp"
+#include "rules/webhooks.hpp"
+#include "service/operation_rows.hpp"
+#include "service/operations.hpp"
+#include "service/webhook_secrets.hpp"
+
+namespace comptroller::service {
+
+namespace {
+
+// Of one customer or the operator, and of the store.
+constexpr std::int64_t max_webhooks = 100;
+constexpr std::int64_t max_all_webhooks = 1000;
+constexpr std::int64_t max_shown_deliveries = 1001;
+constexpr std::int64_t rotation_us = std::int64_t{24} * 3600 * 1'000'000;
+
+std::string make_secret_id(const Context& context) {
+  return context.environment.make_id() + context.environment.make_id();
+}
+
+std::string require_key(const Context& context) {
+  if (!context.environment.webhook_key) {
+    throw Error(Code::unsupported, "this store has no key for webhooks");
+  }
+  return context.environment.webhook_key();
+}
+
+std::int64_t key_of(Context& context, const Id& id) {
+  return require<Webhook>(context, id.value).key;
+}
+
+Webhooks list_webhooks(Context& context, const ListWebhooks& request) {
+  Webhooks webhooks;
+  for (auto& stored : store::webhooks_of(context.connection,
+                                         listed_customer(context.principal, request.customer_id))) {
+    webhooks.items.push_back(std::move(stored.record));
+  }
+  return webhooks;
+}
+
+Webhook create_webhook(Context& context, const CreateWebhook& request) {
+  const std::optional<std::string> customer =
+      listed_customer(context.principal, request.customer_id);
+  rules::check_webhook_url(request.url.value, customer.has_value());
+  rules::check_event_types(request.event_types);
+  if (store::count_webhooks(context.connection, customer) >= max_webhooks ||
+      store::count_all_webhooks(context.connection) >= max_all_webhooks) {
+    throw Error(Code::already_exists, "there are too many webhooks; at most 100 of a customer");
+  }
+  Webhook webhook;
+  webhook.id.value = context.environment.make_id();
+  webhook.url = request.url;
+  webhook.event_types = request.event_types;
+  if (webhook.event_types.empty()) webhook.event_types.push_back(Label{"*"});
+  webhook.description = request.description;
+  webhook.secret_changed_at = context.now;
+  webhook.created_at = context.now;
+  webhook.updated_at = UpdatedAt{context.now};
+  if (customer) {
+    customer_of(webhook) = *customer;
+    store::ensure_customer(context.connection, *customer);
+  }
+  store::insert_webhook(context.changes(), webhook, make_secret_id(context));
+  return webhook;
+}
+
+Webhook update_webhook(Context& context, const UpdateWebhook& request) {
+  const auto stored = require<Webhook>(context, request.id.value);
+  Webhook webhook = stored.record;
+  if (request.url) {
+    rules::check_webhook_url(request.url->value, webhook.customer_id.has_value());
+    webhook.url = *request.url;
+  }
+  rules::check_event_types(request.event_types);
+  if (!request.event_types.empty()) webhook.event_types = request.event_types;
+  if (request.description) webhook.description = request.description;
+  if (request.status) {
+    webhook.status = *request.status;
+    webhook.status_reason.reset();
+  }
+  if (webhook.status == WebhookStatus::paused && request.status_reason) {
+    webhook.status_reason = request.status_reason;
+  }
+  if (json::difference(stored.record, webhook).is_empty()) return webhook;
+  webhook.updated_at = rules::changed_at(context.now, webhook.updated_at);
+  store::update(context.changes(), stored, webhook);
+  return webhook;
+}
+
+Webhook delete_webhook(Context& context, const ById& request) {
+  const auto stored = require<Webhook>(context, request.id.value);
+  store::delete_webhook(context.changes(), stored);
+  return stored.record;
+}
+
+WebhookSecret get_secret(Context& context, const ById& request) {
+  const std::int64_t key = key_of(context, request.id);
+  // A read, because the answer of a write with an idempotency key is stored.
+  require_scope(context.principal, webhooks_write, true);
+  const store::SecretIds ids = store::secret_ids(context.connection, key);
+  const WebhookSigner signer(require_key(context), ids.current);
+  WebhookSecret secret;
+  secret.secret.value = signer.secret();
+  secret.public_key.value = signer.public_key();
+  if (ids.previous_until > context.now) secret.previous_until = ids.previous_until;
+  return secret;
+}
+
+Webhook rotate_secret(Context& context, const ById& request) {
+  const auto stored = require<Webhook>(context, request.id.value);
+  const store::SecretIds before = store::secret_ids(context.connection, stored.key);
+  store::set_secret_ids(
+      context.connection, stored.key,
+      {make_secret_id(context), before.current, Timestamp{context.now.microseconds + rotation_us}});
+  Webhook webhook = stored.record;
+  webhook.updated_at = rules::changed_at(context.now, webhook.updated_at);
+  webhook.secret_changed_at = webhook.updated_at;
+  store::update(context.changes(), stored, webhook);
+  return webhook;
+}
+
+WebhookDelivery show(const std::string& key, store::Undelivered event) {
+  WebhookDelivery shown;
+  shown.webhook_id.value = event_id(key, event.position);
+  shown.event_type.value = std::move(event.event_type);
+  shown.occurred_at = event.occurred_at;
+  shown.attempts.value = event.attempts;
+  shown.first_attempt_at = event.first_attempt_at;
+  shown.last_attempt_at = event.last_attempt_at;
+  if (event.next_attempt_at && event.next_attempt_at->microseconds > 0) {
+    shown.next_attempt_at = event.next_attempt_at;
+  }
+  if (event.last_error) shown.last_error = Note{*std::move(event.last_error)};
+  return shown;
+}
+
+WebhookDelivery test_webhook(Context& context, const ById& request) {
+  const std::int64_t key = key_of(context, request.id);
+  // Only the last test is kept.
+  for (const store::Undelivered& event : store::undelivered(context.connection, key, 1)) {
+    if (event.position.sequence == store::test_sequence) {
+      store::forget_undelivered(context.connection, key, event.position);
+    }
+  }
+  const store::Undelivered event{
+      .position = {.sequence = store::test_sequence, .key = context.now.microseconds},
+      .record_id = std::to_string(context.now.microseconds),
+      .event_type = "webhook.test",
+      .occurred_at = context.now,
+      .next_attempt_at = context.now,
+  };
+  store::keep_undelivered(context.connection, key, event);
+  return show(require_key(context), event);
+}
+
+WebhookDeliveries list_deliveries(Context& context, const ById& request) {
+  const std::int64_t key = key_of(context, request.id);
+  const std::string webhook_key = require_key(context);
+  WebhookDeliveries deliveries;
+  for (auto& event : store::undelivered(context.connection, key, max_shown_deliveries)) {
+    deliveries.items.push_back(show(webhook_key, std::move(event)));
+  }
+  return deliveries;
+}
+
+Webhook replay(Context& context, const ReplayWebhook& request) {
+  const auto stored = require<Webhook>(context, request.id.value);
+  store::forget_all_undelivered(context.connection, stored.key);
+  const std::int64_t first = store::first_entry_since(context.connection, request.since);
+  store::set_considered(context.connection, stored.key, {.sequence = first - 1});
+  return stored.record;
+}
+
+}  // namespace
+
+std::vector<Operation> webhook_operations() {
+  using enum RequestSource;
+  const Endpoints webhooks{"webhooks", "/webhooks", versioned(), webhooks_read, webhooks_write};
+  return {
+      read_row(webhooks, &list_webhooks, {"list", "Lists webhooks, oldest first."}),
+      read_row(webhooks, &get<Webhook>, {"get", "Returns one webhook."}),
+      write_row<body>(
+          webhooks, &create_webhook,
+          {.name = "create",
+           .summary = "Creates a webhook, which gets the events from now on.",
+           .route = "POST",
+           .errors = {{Code::already_exists, "the customer has 100 webhooks, or the store 1000"}}}),
+      write_row<id_and_body>(webhooks, &update_webhook,
+                             {"update", "Changes the members that are given.", "PUT /{id}"}),
+      write_row<id_and_body>(
+          webhooks, &delete_webhook,
+          {"delete", "Deletes a webhook and its undelivered events.", "DELETE /{id}"}),
+      read_row(webhooks, &get_secret,
+               {"secret", "Returns the secret and the public key of a webhook.", "GET /{id}/secret",
+                "Needs the scope ``webhooks:write``, or ``operator:write``."}),
+      write_row<id_and_body>(webhooks, &rotate_secret,
+                             {"rotate", "Gives a webhook a new secret.", "POST /{id}/rotate",
+                              "For 24 hours requests also have signatures of the secret before."}),
+      write_row<id_and_body>(webhooks, &test_webhook,
+                             {"test", "Sends an event of the type `webhook.test`, once.",
+                              "POST /{id}/test", "The outcome is in `deliveries`."}),
+      read_row(webhooks, &list_deliveries,
+               {"deliveries", "Lists the events that were not delivered yet, and the last test.",
+                "GET /{id}/deliveries"}),
+      write_row<id_and_body>(
+          webhooks, &replay,
+          {"replay", "Delivers all events since a time again, in their order.", "POST /{id}/replay",
+           "Events that were not delivered yet are among them."}),
+  };
+}
+
+}  // namespace comptroller::service

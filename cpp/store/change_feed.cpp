@@ -1,0 +1,275 @@
+#include "store/change_feed.hpp"
+
+#include <algorithm>
+
+#include "json/canonical.hpp"
+#include "store/client_lookups.hpp"
+#include "store/columns.hpp"
+#include "store/journal.hpp"
+#include "store/record_entries.hpp"
+#include "store/streams.hpp"
+#include "store/tables.hpp"
+
+namespace comptroller::store {
+
+namespace {
+
+// What an entry says of all its changes.
+struct EntryHead {
+  std::int64_t sequence = 0;
+  Timestamp recorded_at;
+  Label actor;
+  Label operation;
+};
+
+struct Batch {
+  std::int64_t sequence = INT64_MAX;
+  std::vector<BatchPart> parts;
+};
+
+// Removes the members that clients do not see from the JSON of a record or of some of its members.
+template <Record R>
+void remove_hidden(std::string& object) {
+  for_each_field<R>([&]<class F>() {
+    if constexpr (!is_shown<bare<typename F::Type>>(Audience::client)) {
+      json::RawMembers members = json::raw_members(object);
+      members.erase(std::string(F::name));
+      object = json::to_object(members);
+    }
+  });
+}
+
+// Returns the text of the column of R with this name in the current row; empty if it is unset.
+template <Record R>
+std::string text_of_column(const Row& row, std::string_view name) {
+  Label text;
+  for_each_indexed_field<R>([&]<class F, std::size_t I>() {
+    if constexpr (std::derived_from<bare<typename F::Type>, Id>) {
+      if (F::name != name) return;
+      const auto field = row.field<F, I>();
+      if (!field.is_unset()) field.visit([&](const auto& view) { assign(text, view); });
+    }
+  });
+  return std::move(text.value);
+}
+
+template <Record R>
+constexpr std::string_view id_column() {
+  if constexpr (requires(R record) { record.id; }) return "id";
+  return "address_id";
+}
+
+class FeedReader {
+ public:
+  FeedReader(db::Connection& connection, const FeedQuery& query)
+      : connection_(connection), query_(query) {
+    if (query.customer) customer_ = require_integer(key_of_customer(connection, *query.customer));
+    page_.end = query.after;
+  }
+
+  FeedPage read() && {
+    const FeedPosition& after = query_.after;
+    const bool is_whole = after.part == FeedPosition::whole_entry;
+    db::Query rows = entries(after.sequence + (is_whole ? 1 : 0)).query(connection_);
+    while (rows.step()) {
+      page_.has_more = is_full() || !add_entry(rows);
+      if (page_.has_more) break;
+      page_.end = {.sequence = rows.number(0)};
+    }
+    return std::move(page_);
+  }
+
+ private:
+  bool is_full() const {
+    return page_.changes.size() >= query_.limit || visited_ >= max_rows_visited;
+  }
+
+  template <Record R>
+  bool selects() const {
+    return std::ranges::find(query_.resources, resource_of<R>()) != query_.resources.end();
+  }
+  template <Record R>
+  static ChangedResource resource_of() {
+    return *find_enum<ChangedResource>(R::table);
+  }
+
+  // The selected entries, and those of all batches.
+  Sql entries(std::int64_t from) const {
+    constexpr std::string_view select =
+        "SELECT sequence, recorded_at, actor, customer_id, operation, resource, key, id, content"
+        " FROM journal ";
+    Sql sql;
+    sql.add(select);
+    if (customer_) {
+      sql.add("INDEXED BY journal_of_customer WHERE customer_id = ?", Value::of(*customer_));
+      sql.add(" AND sequence >= ? UNION ALL ", Value::of(from));
+      sql.add(select).add("INDEXED BY journal_of_batches WHERE key IS NULL");
+      sql.add(" AND sequence >= ?", Value::of(from));
+    } else {
+      sql.add("WHERE sequence >= ?", Value::of(from));
+    }
+    return sql.add(" ORDER BY 1");
+  }
+
+  // Adds the changes of an entry. Returns false if it has further ones.
+  bool add_entry(db::Query& row) {
+    ++visited_;
+    const auto symbol = [&](int index) {
+      return std::string(connection_.symbols().text(row.number(index)));
+    };
+    const EntryHead head{row.number(0), require_time(row.number(1)), {symbol(2)}, {symbol(4)}};
+    if (row.column(6).is_null()) return add_batch(head, batch_parts(require_text(row.column(8))));
+    const std::string table = symbol(5);
+    if (!find_enum<ChangedResource>(table)) return true;  // a webhook
+    visit_table(table, [&]<class R>() {
+      if (!selects<R>() || is_in_batch(head.sequence, table, row.number(6))) return;
+      Change change;
+      Column<Id>::read(row.column(7), connection_.symbols(),
+                       [&](const auto& view) { assign(change.id, view); });
+      if (!row.column(3).is_null()) change.customer_id.emplace().value = symbol(3);
+      json::RawMembers content = json::raw_members(require_text(row.column(8)));
+      if (content.contains("before")) change.before = {{std::move(content["before"])}};
+      if (content.contains("after")) change.after = {{std::move(content["after"])}};
+      add<R>(head, {.sequence = head.sequence}, std::move(change));
+    });
+    return true;
+  }
+
+  // Whether a batch of the same transaction has the record. Its entry is the next one of a batch,
+  // because the other changes of the transaction precede it.
+  bool is_in_batch(std::int64_t sequence, std::string_view table, std::int64_t key) {
+    if (!next_batch_ || next_batch_->sequence <= sequence) {
+      db::Query next = connection_.query(
+          "SELECT sequence, content FROM journal INDEXED BY journal_of_batches"
+          " WHERE key IS NULL AND sequence > ? ORDER BY sequence LIMIT 1");
+      next_batch_.emplace();
+      if (next.bind(1, sequence).step()) {
+        next_batch_ = {next.number(0), batch_parts(require_text(next.column(1)))};
+      }
+    }
+    return std::ranges::any_of(next_batch_->parts, [&](const BatchPart& part) {
+      return part.resource == table && std::cmp_less_equal(part.first_key, key) &&
+             std::cmp_less_equal(key, part.last_key);
+    });
+  }
+
+  // Adds records of a batch, after those of an earlier page. The tables are in an order in which
+  // their records can be loaded.
+  bool add_batch(const EntryHead& head, const std::vector<BatchPart>& parts) {
+    const FeedPosition& after = query_.after;
+    bool is_resumed = head.sequence == after.sequence;
+    bool is_complete = true;
+    for_each_table([&]<class R>() {
+      for (std::size_t index = 0; index < parts.size() && is_complete; ++index) {
+        const BatchPart& part = parts[index];
+        if (part.resource != R::table) continue;
+        std::int64_t first = static_cast<std::int64_t>(part.first_key);
+        if (is_resumed) {
+          if (std::cmp_not_equal(after.part, index)) continue;
+          first = after.key + 1;
+          is_resumed = false;
+        }
+        if (!selects<R>()) continue;
+        const FeedPosition before{head.sequence, static_cast<std::int64_t>(index), first - 1};
+        is_complete = add_records<R>(head, before, static_cast<std::int64_t>(part.last_key));
+      }
+    });
+    return is_complete;
+  }
+
+  // Adds the records of a batch after a place, up to the last key.
+  template <Record R>
+  bool add_records(const EntryHead& head, FeedPosition at, std::int64_t last) {
+    const std::int64_t end = std::min(last, at.key + max_rows_visited - visited_);
+    RecordEntries later(connection_, {R::table, at.key + 1, end, head.sequence, customer_});
+    db::Query rows = records<R>(at.key + 1, end);
+    constexpr int key_column = static_cast<int>(field_count<R>);
+    std::int64_t row_key = rows.step() ? rows.number(key_column) : INT64_MAX;
+    while (true) {
+      const std::int64_t key = std::min(row_key, later.key().value_or(INT64_MAX));
+      if (key == INT64_MAX) break;
+      if (is_full()) return false;
+      visited_ += key - at.key;
+      at.key = key;
+      const bool is_present = key == row_key;  // or else it was removed later
+      std::vector<RecordEntry> entries;
+      if (key == later.key()) entries = later.take();
+      Change change = is_present ? present<R>(rows) : removed(entries.back());
+      if (!entries.empty()) {
+        std::optional<json::RawMembers> state;
+        if (is_present) state = json::raw_members(change.after->text);
+        state = unwind(std::move(state), entries);
+        change.after = {{json::to_object(state.value_or(json::RawMembers{}))}};
+      }
+      add<R>(head, at, std::move(change));
+      if (is_present) row_key = rows.step() ? rows.number(key_column) : INT64_MAX;
+    }
+    visited_ += end - at.key;
+    page_.end = {at.sequence, at.part, end};
+    return end == last;
+  }
+
+  // The record of the current row, as created.
+  template <Record R>
+  Change present(db::Query& query) {
+    const Row row{query, connection_.symbols()};
+    Change change;
+    change.id.value = text_of_column<R>(row, id_column<R>());
+    std::string customer = text_of_column<R>(row, "customer_id");
+    if (!customer.empty()) change.customer_id.emplace().value = std::move(customer);
+    json::append_canonical<R>(change.after.emplace().text, row);
+    return change;
+  }
+
+  // A record that an entry removed, as created; lacks its members.
+  Change removed(const RecordEntry& entry) {
+    Change change;
+    change.id.value = entry.id;
+    if (entry.customer != 0) {
+      change.customer_id.emplace().value = connection_.symbols().text(entry.customer);
+    }
+    return change;
+  }
+
+  template <Record R>
+  void add(const EntryHead& head, const FeedPosition& position, Change change) {
+    change.sequence.emplace().value = head.sequence;
+    change.recorded_at = head.recorded_at;
+    change.actor = head.actor;
+    change.operation = head.operation;
+    change.resource = resource_of<R>();
+    if (query_.audience == Audience::client) {
+      if (change.before) remove_hidden<R>(change.before->text);
+      if (change.after) remove_hidden<R>(change.after->text);
+    }
+    page_.end = position;
+    page_.changes.push_back({position, std::move(change)});
+  }
+
+  template <Record R>
+  db::Query records(std::int64_t first, std::int64_t last) const {
+    static const std::string select =
+        "SELECT " + select_list<R>() + ", key FROM " + std::string(R::table);
+    Sql sql{select, {}};
+    sql.add(" WHERE key >= ?", Value::of(first)).add(" AND key <= ?", Value::of(last));
+    if constexpr (requires(R record) { record.customer_id; }) {
+      if (customer_) sql.add(" AND +customer_id = ?", Value::of(*customer_));
+    }
+    return sql.add(" ORDER BY key").query(connection_);
+  }
+
+  db::Connection& connection_;
+  const FeedQuery& query_;
+  std::optional<std::int64_t> customer_;
+  std::optional<Batch> next_batch_;
+  std::int64_t visited_ = 0;
+  FeedPage page_;
+};
+
+}  // namespace
+
+FeedPage read_feed(db::Connection& connection, const FeedQuery& query) {
+  return FeedReader(connection, query).read();
+}
+
+}  // namespace comptroller::store

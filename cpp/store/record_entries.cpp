@@ -1,0 +1,70 @@
+#include "store/record_entries.hpp"
+
+#include <ranges>
+
+#include "store/columns.hpp"
+#include "store/sql.hpp"
+
+namespace comptroller::store {
+
+namespace {
+
+db::Query entries_query(db::Connection& connection, const RecordEntrySelection& selection) {
+  Sql sql;
+  sql.add(
+      "SELECT key, sequence, content, id, customer_id FROM journal"
+      " INDEXED BY journal_by_record WHERE key IS NOT NULL AND resource = ?",
+      Value::of(connection.symbols().find(selection.table).value_or(0)));
+  sql.add(" AND key >= ?", Value::of(selection.first_key));
+  sql.add(" AND key <= ?", Value::of(selection.last_key));
+  sql.add(" AND sequence > ?", Value::of(selection.after));
+  if (selection.customer) sql.add(" AND customer_id = ?", Value::of(*selection.customer));
+  return sql.add(" ORDER BY key, sequence").query(connection);
+}
+
+}  // namespace
+
+RecordEntries::RecordEntries(db::Connection& connection, const RecordEntrySelection& selection)
+    : connection_(connection), rows_(entries_query(connection, selection)) {
+  step();
+}
+
+std::vector<RecordEntry> RecordEntries::take() {
+  std::vector<RecordEntry> entries;
+  const auto key = key_;
+  while (key_ == key) {
+    RecordEntry entry;
+    entry.sequence = static_cast<std::uint64_t>(rows_.number(1));
+    entry.content = require_text(rows_.column(2));
+    Id id;
+    Column<Id>::read(rows_.column(3), connection_.symbols(),
+                     [&](const auto& view) { assign(id, view); });
+    entry.id = std::move(id.value);
+    if (!rows_.column(4).is_null()) entry.customer = rows_.number(4);
+    entries.push_back(std::move(entry));
+    step();
+  }
+  return entries;
+}
+
+std::optional<json::RawMembers> unwind(std::optional<json::RawMembers> state,
+                                       const std::vector<RecordEntry>& entries) {
+  for (const RecordEntry& entry : std::views::reverse(entries)) {
+    const json::RawMembers content = json::raw_members(entry.content);
+    const auto after = content.find("after");
+    const auto before = content.find("before");
+    if (after == content.end()) {
+      state = json::raw_members(before == content.end() ? "{}" : before->second);
+    } else if (before == content.end()) {
+      state.reset();
+    } else if (state) {
+      for (const auto& [member, value] : json::raw_members(after->second)) state->erase(member);
+      for (const auto& [member, value] : json::raw_members(before->second)) {
+        (*state)[member] = value;
+      }
+    }
+  }
+  return state;
+}
+
+}  // namespace comptroller::store

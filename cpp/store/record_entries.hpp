@@ -1,0 +1,55 @@
+// The entries of the records of one table, in order of key.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/database.hpp"
+#include "json/raw_members.hpp"
+
+namespace comptroller::store {
+
+// Selects entries of the records with first_key <= key <= last_key.
+struct RecordEntrySelection {
+  std::string_view table;
+  std::int64_t first_key = 0;
+  std::int64_t last_key = INT64_MAX;
+  std::int64_t after = -1;                    // only entries after this sequence number
+  std::optional<std::int64_t> customer = {};  // the key of its symbol
+};
+
+// One entry of a record: what it says of the change.
+struct RecordEntry {
+  std::uint64_t sequence = 0;
+  std::string content;        // see NewEntry
+  std::string id;             // of the record
+  std::int64_t customer = 0;  // the key of its symbol; 0 for a balance
+};
+
+// The selected entries, in order of key, then of sequence.
+class RecordEntries {
+ public:
+  RecordEntries(db::Connection& connection, const RecordEntrySelection& selection);
+
+  // The key of the next record with entries.
+  std::optional<std::int64_t> key() const { return key_; }
+  // Returns the entries of that record, and goes on.
+  std::vector<RecordEntry> take();
+
+ private:
+  void step() { key_ = rows_.step() ? std::optional(rows_.number(0)) : std::nullopt; }
+
+  db::Connection& connection_;
+  db::Query rows_;
+  std::optional<std::int64_t> key_;
+};
+
+// Returns the members of a record before the first of its `entries`, from those after the last of
+// them; nullopt if there is no record. Does not check that the entries fit.
+std::optional<json::RawMembers> unwind(std::optional<json::RawMembers> state,
+                                       const std::vector<RecordEntry>& entries);
+
+}  // namespace comptroller::store

@@ -1,0 +1,243 @@
+"""Delivery of the events of one webhook."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import msgspec
+
+from comptroller import _core
+from comptroller._core import ActiveWebhook, EventBatch, Principal, Store, WebhookEvent
+from comptroller.errors import NotFound
+from comptroller.webhooks.sending import Answer, Sender
+
+#: Events that are read together, and requests of a webhook in flight.
+_WINDOW = 256
+_CONCURRENCY = 16
+#: After so many failures in a row only one event is tried at a time, and no new one.
+_DOWN_AFTER = 8
+#: Considered changes without an event are stored when there are so many.
+_ENTRIES_BETWEEN_REPORTS = 1000
+#: A webhook is paused if an event cannot be delivered for three days.
+GIVE_UP_S = 3 * 86_400.0
+_FIRST_DELAY_S = 5.0
+_LONGEST_DELAY_S = 6 * 3600.0
+_US = 1_000_000
+_NOT_TRIED = "not tried, because requests before it failed"
+_log = logging.getLogger(__name__)
+
+
+def retry_delay(attempts: int) -> float:
+    """Returns the seconds until the next attempt: 5, 10, 20, ... to 6 hours, by up to 20% less."""
+    longest = min(_FIRST_DELAY_S * (1 << min(attempts - 1, 20)), _LONGEST_DELAY_S)
+    return longest * random.uniform(0.8, 1)
+
+
+@dataclass
+class Counts:
+    """What was delivered since the start of the process."""
+
+    delivered: int = 0
+    failed: int = 0
+    paused: int = 0
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What the webhooks of a process share.
+
+    Attributes:
+        holder: the holder of the lease.
+        is_leased: whether it has the lease now.
+        retry_s: the delay after a number of failed attempts, in seconds.
+        give_up_s: a webhook is paused if an event cannot be delivered for this time.
+    """
+
+    store: Store
+    principal: Principal
+    sender: Sender
+    counts: Counts
+    holder: str
+    is_leased: Callable[[], bool]
+    retry_s: Callable[[int], float] = retry_delay
+    give_up_s: float = GIVE_UP_S
+
+
+class Endpoint:
+    """Delivers the events of one webhook in order, those of different records concurrently.
+
+    An event that fails is stored with the time of its next attempt. Later events of its record
+    wait for it.
+    """
+
+    def __init__(self, delivery: Delivery, webhook: ActiveWebhook) -> None:
+        self._delivery = delivery
+        self._webhook = webhook
+        self._stored = webhook.considered
+        self._considered = webhook.considered
+        self._changed = asyncio.Event()
+        self._is_stopping = False
+        self._failures = 0  # in a row
+        self._pause_reason: str | None = None
+        self._requests = asyncio.Semaphore(_CONCURRENCY)
+
+    def update(self, webhook: ActiveWebhook) -> None:
+        """Continues with the present state of the webhook, after a commit of any process."""
+        self._webhook = webhook
+        self._changed.set()
+
+    def stop(self) -> None:
+        """Ends `run` after the requests in flight."""
+        self._is_stopping = True
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Delivers until `stop`, or until another process or a replay changed the progress."""
+        while not self._is_stopping and self._delivery.is_leased():
+            self._changed.clear()
+            try:
+                batch = await self._take()
+            except NotFound:
+                return None
+            outcomes = await self._deliver(batch)
+            if not await self._report(batch, outcomes):
+                return None
+            if self._pause_reason is not None:
+                return await self._pause(self._pause_reason)
+            if not outcomes and (batch.is_at_end or self._is_down()):
+                await self._wait(batch.next_due)
+        return None
+
+    def _is_down(self) -> bool:
+        return self._failures >= _DOWN_AFTER
+
+    async def _take(self) -> EventBatch:
+        is_down = self._is_down()
+        window = _CONCURRENCY if self._failures else _WINDOW
+        return await asyncio.to_thread(
+            _core.take_events,
+            self._delivery.store,
+            self._delivery.principal,
+            self._webhook.key,
+            self._considered,
+            1 if is_down else window,
+            0 if is_down else window,
+        )
+
+    async def _deliver(self, batch: EventBatch) -> list[tuple[WebhookEvent, bool]]:
+        """Returns the events of a batch, each with whether it was delivered."""
+        outcomes: list[tuple[WebhookEvent, bool]] = []
+        by_record: dict[tuple[str, str], list[WebhookEvent]] = {}
+        for event in batch.events:
+            if event.is_blocked:
+                event.note(None, 0, None)
+                outcomes.append((event, False))
+            else:
+                by_record.setdefault(event.record, []).append(event)
+        # A blocked event is no longer one of its record's, so a retry stands alone.
+        deliveries = [self._deliver_in_order([event], is_retry=True) for event in batch.retries]
+        deliveries += map(self._deliver_in_order, by_record.values())
+        for delivered in await asyncio.gather(*deliveries):
+            outcomes += delivered
+        return outcomes
+
+    async def _deliver_in_order(
+        self, events: Iterable[WebhookEvent], *, is_retry: bool = False
+    ) -> list[tuple[WebhookEvent, bool]]:
+        """Delivers events of one record; those after a failure wait."""
+        outcomes = []
+        has_failed = False
+        for event in events:
+            if has_failed:
+                event.note(None, 0, None)
+            else:
+                async with self._requests:
+                    has_failed = not await self._try(event, is_retry=is_retry)
+            outcomes.append((event, not has_failed))
+        return outcomes
+
+    async def _try(self, event: WebhookEvent, *, is_retry: bool) -> bool:
+        if self._is_down() and not is_retry:
+            event.note(None, _after(self._delivery.retry_s(1)), _NOT_TRIED)
+            return False
+        now = time.time_ns() // 1000
+        answer = await self._post(event, now)
+        if answer.error is None:
+            event.note(now, None, None)
+            self._failures = 0
+            self._delivery.counts.delivered += 1
+            return True
+        self._failures += 1
+        self._delivery.counts.failed += 1
+        delay_s = max(self._delivery.retry_s(event.attempts + 1), answer.retry_after_s)
+        first = event.first_attempt_at or now
+        event.note(now, None if event.is_test else _after(delay_s), answer.error[:1000])
+        if answer.is_gone:
+            self._pause_reason = answer.error
+        elif now - first >= self._delivery.give_up_s * _US and not event.is_test:
+            self._pause_reason = f"an event could not be delivered: {answer.error}"
+        return False
+
+    async def _post(self, event: WebhookEvent, now: int) -> Answer:
+        seconds = str(now // _US)
+        content = b".".join((event.webhook_id.encode(), seconds.encode(), event.body))
+        headers = {
+            "webhook-id": event.webhook_id,
+            "webhook-timestamp": seconds,
+            "webhook-signature": self._webhook.sign(content, now),
+        }
+        return await self._delivery.sender.post(
+            self._webhook.url, headers, event.body, is_of_client=self._webhook.is_of_client
+        )
+
+    async def _report(self, batch: EventBatch, outcomes: list[tuple[WebhookEvent, bool]]) -> bool:
+        """Stores the progress; returns whether this process may continue."""
+        considered = batch.next
+        is_far = considered[0] - self._stored[0] >= _ENTRIES_BETWEEN_REPORTS
+        if not outcomes and not is_far and self._webhook.considered == self._stored:
+            self._considered = considered
+            return True
+        is_stored = await asyncio.to_thread(
+            _core.report_deliveries,
+            self._delivery.store,
+            self._delivery.principal,
+            self._delivery.holder,
+            self._webhook.key,
+            self._stored,
+            considered,
+            outcomes,
+        )
+        self._stored = self._considered = considered
+        return is_stored
+
+    async def _pause(self, reason: str) -> None:
+        body = msgspec.json.encode({"status": "PAUSED", "status_reason": reason[:1024]})
+        parameters = [("id", self._webhook.id)]
+        await asyncio.to_thread(
+            self._delivery.store.call,
+            self._delivery.principal,
+            "webhooks.update",
+            parameters,
+            body,
+            None,
+        )
+        self._delivery.counts.paused += 1
+        _log.warning("webhook %s is paused: %s", self._webhook.id, reason)
+
+    async def _wait(self, next_due: int | None) -> None:
+        """Waits for a commit, or for the next attempt."""
+        seconds = None if next_due is None else max(0.0, next_due / _US - time.time())
+        try:
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
+        except TimeoutError:
+            pass
+
+
+def _after(seconds: float) -> int:
+    return time.time_ns() // 1000 + round(seconds * _US)

@@ -1,0 +1,142 @@
+"""The requests of webhooks."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import NamedTuple
+
+import httpcore2
+
+import comptroller
+from comptroller.webhooks.addresses import AddressRefused, PublicNetwork, Resolve, resolve
+from comptroller.webhooks.network import Network
+
+#: The time of an attempt, from the resolution of the name to the end of the response.
+TIMEOUT_S = 20.0
+#: The connections to each kind of receivers that stay open for the next request.
+_KEPT_CONNECTIONS = 100
+_MAX_ANSWER = 64 << 10  # bytes; the rest is not read
+_MAX_RETRY_AFTER_S = 86_400.0
+_GONE = 410
+
+
+class Answer(NamedTuple):
+    """The outcome of a request.
+
+    Attributes:
+        error: why the event was not delivered; None if it was.
+        is_gone: whether the receiver wants no further requests.
+        retry_after_s: how long the receiver asks to wait.
+    """
+
+    error: str | None
+    is_gone: bool = False
+    retry_after_s: float = 0.0
+
+
+class Sender:
+    """Sends requests to receivers, and follows no redirect.
+
+    Args:
+        resolve: resolves the hosts of clients' webhooks.
+        timeout_s: the time limit of a request.
+    """
+
+    def __init__(self, resolve: Resolve = resolve, timeout_s: float = TIMEOUT_S) -> None:
+        # The certificates of the system, or of the file SSL_CERT_FILE.
+        context = ssl.create_default_context()
+        self._timeout_s = timeout_s
+        self._pools = {
+            is_of_client: httpcore2.AsyncConnectionPool(
+                ssl_context=context,
+                max_connections=None,
+                max_keepalive_connections=_KEPT_CONNECTIONS,
+                keepalive_expiry=30.0,
+                network_backend=network,
+            )
+            for is_of_client, network in (
+                (True, PublicNetwork(resolve)),
+                (False, Network()),
+            )
+        }
+        self._agent = f"comptroller/{comptroller.__version__}".encode()
+
+    async def post(
+        self, url: str, headers: dict[str, str], body: bytes, *, is_of_client: bool
+    ) -> Answer:
+        """Sends one request; returns its outcome."""
+        parsed = httpcore2.URL(url)
+        fields = [
+            (b"host", _authority(url)),
+            (b"user-agent", self._agent),
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            *((name.encode(), value.encode()) for name, value in headers.items()),
+        ]
+        try:
+            async with (
+                asyncio.timeout(self._timeout_s),
+                self._pools[is_of_client].stream(
+                    b"POST", parsed, headers=fields, content=body
+                ) as response,
+            ):
+                await _read(response)
+                return _answer(response)
+        except TimeoutError:
+            return Answer(f"the receiver did not answer within {self._timeout_s:g} seconds")
+        except AddressRefused as error:
+            return Answer(str(error))
+        except (
+            httpcore2.NetworkError,
+            httpcore2.ProtocolError,
+            httpcore2.TimeoutException,
+            OSError,
+        ) as error:
+            return Answer(f"the connection failed: {str(error) or type(error).__name__}")
+
+    async def close(self) -> None:
+        """Closes all connections."""
+        for pool in self._pools.values():
+            await pool.aclose()
+
+
+def _authority(url: str) -> bytes:
+    return url.partition("://")[2].partition("/")[0].partition("?")[0].encode()
+
+
+async def _read(response: httpcore2.Response) -> None:
+    """Reads a short response, so that its connection can be used again."""
+    size = 0
+    async for piece in response.aiter_stream():
+        size += len(piece)
+        if size > _MAX_ANSWER:
+            return
+
+
+def _answer(response: httpcore2.Response) -> Answer:
+    status = response.status
+    if 200 <= status < 300:
+        return Answer(None)
+    wait_s = 0.0
+    for name, value in response.headers:
+        if name.lower() == b"retry-after":
+            wait_s = _retry_after(value.decode("latin-1"))
+    error = f"the receiver answered {status}"
+    if 300 <= status < 400:
+        error += "; redirects are not followed, so change the URL of the webhook"
+    return Answer(error, is_gone=status == _GONE, retry_after_s=wait_s)
+
+
+def _retry_after(text: str) -> float:
+    """Returns the seconds of a header Retry-After; 0 if it is malformed."""
+    if text.isdecimal() and text.isascii():
+        return min(float(text[:9]), _MAX_RETRY_AFTER_S)
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return 0.0
+    seconds = (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return min(max(seconds, 0.0), _MAX_RETRY_AFTER_S)
