@@ -25,6 +25,15 @@ template <>
 inline constexpr auto values_of<ChangedResource> =
     std::to_array<EnumValue>({COMPTROLLER_CHANGED_RESOURCE(COMPTROLLER_RESOURCE_VALUE)});
 
+// The resources whose changes are entries of the journal.
+#define COMPTROLLER_JOURNAL_RESOURCE(ROW) \
+  COMPTROLLER_CHANGED_RESOURCE(ROW)       \
+  ROW(webhooks, "webhooks, which are no records of the feed")
+enum class JournalResource : std::uint8_t { COMPTROLLER_JOURNAL_RESOURCE(COMPTROLLER_ENUMERATOR) };
+template <>
+inline constexpr auto values_of<JournalResource> =
+    std::to_array<EnumValue>({COMPTROLLER_JOURNAL_RESOURCE(COMPTROLLER_RESOURCE_VALUE)});
+
 // A JSON object of members of a record.
 struct Members {
   static constexpr std::string_view kind = "members";
@@ -108,7 +117,7 @@ struct JournalPage {
 struct ListJournal {
   RECORD(ListJournal);
   FIELD(std::optional<EntryNumber>, after, "only entries after the one with this sequence number");
-  FIELD(std::optional<ChangedResource>, resource, "only entries of records of this resource");
+  FIELD(std::optional<JournalResource>, resource, "only entries of records of this resource");
   FIELD(std::optional<Id>, id,
         "only entries of the record with this id; of a record that a load inserted, those of "
         "later changes");

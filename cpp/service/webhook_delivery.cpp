@@ -154,7 +154,7 @@ class Taking {
   void add(std::vector<WebhookEvent>& events, store::Undelivered event, std::string_view data,
            bool is_blocked) {
     WebhookEvent added{.event = std::move(event), .is_blocked = is_blocked};
-    added.webhook_id = event_id(key_, added.event.position);
+    added.webhook_id = event_id(key_, added.event.position, added.event.occurred_at);
     added.body = body_of(added.event, data);
     events.push_back(std::move(added));
   }

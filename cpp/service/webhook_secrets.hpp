@@ -28,7 +28,9 @@ class WebhookSigner {
 };
 
 // Returns the id of an event, which is the same in each attempt and for each webhook, and says
-// nothing of the number of changes.
-std::string event_id(std::string_view key, const store::FeedPosition& position);
+// nothing of the number of changes. Its time makes it differ from that of an event at the same
+// position before an older backup was restored.
+std::string event_id(std::string_view key, const store::FeedPosition& position,
+                     Timestamp occurred_at);
 
 }  // namespace comptroller::service

@@ -126,7 +126,7 @@ Webhook rotate_secret(Context& context, const ById& request) {
 
 WebhookDelivery show(const std::string& key, store::Undelivered event) {
   WebhookDelivery shown;
-  shown.webhook_id.value = event_id(key, event.position);
+  shown.webhook_id.value = event_id(key, event.position, event.occurred_at);
   shown.event_type.value = std::move(event.event_type);
   shown.occurred_at = event.occurred_at;
   shown.attempts.value = event.attempts;

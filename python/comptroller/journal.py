@@ -19,7 +19,7 @@ from comptroller.secret_file import SecretFile
 if TYPE_CHECKING:
     from comptroller._core import Principal, Store
     from comptroller.records import InclusionProof
-    from comptroller.values import ChangedResource
+    from comptroller.values import JournalResource
 
 _PAGE = 1000
 _SEED_BYTES = 32
@@ -97,7 +97,7 @@ class Journal:
     def list(
         self,
         *,
-        resource: ChangedResource | None = None,
+        resource: JournalResource | None = None,
         id: Id | None = None,
         after: int | None = None,
         limit: int = 100,
@@ -118,7 +118,7 @@ class Journal:
     def iter(
         self,
         *,
-        resource: ChangedResource | None = None,
+        resource: JournalResource | None = None,
         id: Id | None = None,
         after: int | None = None,
         limit: int = _PAGE,

@@ -10,7 +10,7 @@ import msgspec
 
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
-from comptroller.values import ChangedResource
+from comptroller.values import JournalResource
 
 if TYPE_CHECKING:
     from comptroller.journal import JournalEntry
@@ -29,7 +29,7 @@ def journal() -> None:
 @journal.command("list")
 @click.option(
     "--resource",
-    type=click.Choice(get_args(ChangedResource)),
+    type=click.Choice(get_args(JournalResource)),
     help="Only entries of this kind of record.",
 )
 @click.option("--id", metavar="ID", help="Only entries of the record with this id.")
@@ -39,7 +39,7 @@ def journal() -> None:
 @json_option
 def list_entries(
     db: str,
-    resource: ChangedResource | None,
+    resource: JournalResource | None,
     id: str | None,
     after: int | None,
     limit: int,
