@@ -89,8 +89,10 @@ class FeedReader {
     return std::ranges::find(query_.resources, resource_of<R>()) != query_.resources.end();
   }
   template <Record R>
-  static ChangedResource resource_of() {
-    return find_enum<ChangedResource>(R::table).value();
+  static constexpr ChangedResource resource_of() {
+    constexpr auto found = find_enum<ChangedResource>(R::table);
+    static_assert(found.has_value(), "each table is a row of ChangedResource");
+    return found.value_or(ChangedResource{});
   }
 
   // The selected entries, and those of all batches.
