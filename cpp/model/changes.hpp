@@ -130,14 +130,14 @@ struct ProveEntry {
 };
 
 struct InclusionProof {
-  RECORD(InclusionProof,
-         "A proof that an entry is in the journal (RFC 9162, section 2.1.3).");
+  RECORD(InclusionProof, "A proof that an entry is in the journal (RFC 9162, section 2.1.3).");
   FIELD(JsonDocument, entry,
         "its canonical JSON, whose SHA-256 behind a zero byte is a leaf of the tree");
   FIELD(EntryNumber, sequence, "the number of the leaf");
   FIELD(EntryNumber, size, "the number of leaves of the tree");
   FIELD(Label, root, "the root of the tree, in hexadecimal");
-  FIELD(std::vector<Label>, proof, "the hashes that lead from the leaf to the root, in hexadecimal");
+  FIELD(std::vector<Label>, proof,
+        "the hashes that lead from the leaf to the root, in hexadecimal");
 };
 
 }  // namespace comptroller

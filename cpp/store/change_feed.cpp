@@ -89,8 +89,10 @@ class FeedReader {
     return std::ranges::find(query_.resources, resource_of<R>()) != query_.resources.end();
   }
   template <Record R>
-  static ChangedResource resource_of() {
-    return *find_enum<ChangedResource>(R::table);
+  static constexpr ChangedResource resource_of() {
+    constexpr auto found = find_enum<ChangedResource>(R::table);
+    static_assert(found.has_value(), "each table is a row of ChangedResource");
+    return found.value_or(ChangedResource{});
   }
 
   // The selected entries, and those of all batches.
@@ -163,7 +165,7 @@ class FeedReader {
       for (std::size_t index = 0; index < parts.size() && is_complete; ++index) {
         const BatchPart& part = parts[index];
         if (part.resource != R::table) continue;
-        std::int64_t first = static_cast<std::int64_t>(part.first_key);
+        auto first = static_cast<std::int64_t>(part.first_key);
         if (is_resumed) {
           if (std::cmp_not_equal(after.part, index)) continue;
           first = after.key + 1;
@@ -197,11 +199,12 @@ class FeedReader {
       Change change = is_present ? present<R>(rows) : removed(entries.back());
       if (!entries.empty()) {
         std::optional<json::RawMembers> state;
-        if (is_present) state = json::raw_members(change.after->text);
+        if (change.after) state = json::raw_members(change.after->text);
         state = unwind(std::move(state), entries);
-        change.after = {{json::to_object(state.value_or(json::RawMembers{}))}};
+        change.after.reset();
+        if (state) change.after = {{json::to_object(*state)}};
       }
-      add<R>(head, at, std::move(change));
+      if (change.after) add<R>(head, at, std::move(change));
       if (is_present) row_key = rows.step() ? rows.number(key_column) : INT64_MAX;
     }
     visited_ += end - at.key;

@@ -68,6 +68,12 @@ class Changes {
   void before_insert() {
     if (is_batch_ && !batch_.contains(R::table)) begin_part(R::table);
   }
+  // Called before a record is removed, so that its key is not among those of the batch, although it
+  // may be the last.
+  template <Record R>
+  void before_removal() {
+    before_insert<R>();
+  }
   template <Record R>
   void inserted(std::int64_t key, const R& record) {
     if (is_batch_) return add_to_batch(R::table, content_hash(record));

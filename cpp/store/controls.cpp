@@ -178,6 +178,7 @@ void insert_with_key(Changes& changes, const Control& control,
 void remove_control(Changes& changes, const Stored<Control>& control) {
   db::Connection& connection = changes.connection();
   const Place place = place_of(connection, control.record.id);
+  changes.before_removal<Control>();
   connection.run("DELETE FROM controls WHERE key = ?", place.key);
   // A load of the remaining controls might no longer recreate an implied identity as it is stored.
   connection.run("UPDATE identities SET implied = ?2 WHERE key = ?1 AND implied = ?3",

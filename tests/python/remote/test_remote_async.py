@@ -267,3 +267,18 @@ def test_a_function_may_raise_stop_iteration() -> None:
         raise StopIteration
 
     asyncio.run(work())
+
+
+def test_tasks_follow_changes(served: Open, operator: comptroller.Service) -> None:
+    async def follow() -> list[Any]:
+        async with served() as svc:
+            found = [each async for each in svc.changes.iter()]
+            assert (await svc.changes.list(limit=1)).items == (found[0],)
+            operator.identities.put(id="bob")
+            after = found[-1].cursor
+            return found + [each async for each in svc.changes.follow(after=after, timeout_s=0.5)]
+
+    operator.identities.put(id="alice")
+    operator.identities.put(id="carol")
+    found = asyncio.run(follow())
+    assert [each.id for each in found] == ["alice", "carol", "bob"]

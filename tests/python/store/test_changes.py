@@ -121,6 +121,33 @@ def test_a_record_of_a_load_is_as_the_load_left_it(operator: comptroller.Service
     assert list(operator.changes.iter())[:2] == [first, second]
 
 
+def test_a_record_that_was_removed_later_is_shown_as_created(
+    operator: comptroller.Service,
+) -> None:
+    operator.load("identities", [{"id": "bob", "created_at": NOW, "user_disabled": True}])
+    (legacy,) = operator.controls.iter()
+    line = {
+        "id": "loaded",
+        "identity_id": "bob",
+        "type": "SELL_ONLY",
+        "set_by": "CLIENT",
+        "is_overridable": True,
+        "created_at": NOW,
+    }
+    operator.load("controls", [line])  # replaces the legacy control
+    changes = list(operator.changes.iter(resources="controls"))
+    assert [each.id for each in changes] == [legacy.id, legacy.id, "loaded"]
+    created, removed, _ = changes
+    assert (created.before, removed.after) == (None, None)
+    assert created.after == removed.before
+    assert replayed(operator.changes.iter(resources="controls")).keys() == {("controls", "loaded")}
+    for place, each in enumerate(changes):
+        assert (
+            list(operator.changes.iter(after=each.cursor, resources="controls"))
+            == (changes[place + 1 :])
+        )
+
+
 def test_the_changes_lead_to_the_records(operator: comptroller.Service) -> None:
     furnish(operator)
     operator.load("identities", [{"id": "bob", "created_at": NOW, "user_disabled": True}])
@@ -229,6 +256,29 @@ def test_a_page_visits_few_records_of_others(
         after = pages[-1].next_cursor
     assert [len(each.items) for each in pages] == [0, 0, 1]
     assert len(list(operator.changes.iter())) == 12_001
+
+
+#: Reads a feed, and prints its length and how much memory the process has gained.
+READER = """
+import resource, sys, comptroller
+def used():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+with comptroller.open(sys.argv[1]) as svc:
+    svc.changes.list()
+    before = used()
+    print(sum(1 for _ in svc.changes.iter()), used() - before)
+"""
+
+
+@pytest.mark.slow
+def test_a_feed_over_a_load_needs_the_memory_of_a_page(store_path: Path) -> None:
+    with comptroller.open(store_path) as svc:
+        svc.load("claims", [claim(number) for number in range(100_000)])
+    words = [sys.executable, "-c", READER, str(store_path)]
+    printed = subprocess.run(words, check=True, capture_output=True).stdout
+    count, megabytes = map(int, printed.split())
+    assert count == 100_000
+    assert megabytes < 32  # of about 60 MiB of JSON
 
 
 def test_a_store_from_before_the_journal(
