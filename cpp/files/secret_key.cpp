@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "model/error.hpp"
 
@@ -51,8 +52,8 @@ std::optional<std::string> read_key(const std::string& path) {
                                     path + "`, and rotate the secrets they may have read");
   }
   std::array<char, secret_key_bytes> key{};
-  if (status.st_size != secret_key_bytes ||
-      ::read(file.number, key.data(), key.size()) != secret_key_bytes) {
+  if (std::cmp_not_equal(status.st_size, secret_key_bytes) ||
+      std::cmp_not_equal(::read(file.number, key.data(), key.size()), secret_key_bytes)) {
     throw Error(Code::unusable, path + " is damaged: restore a backup of it");
   }
   return std::string(key.data(), key.size());

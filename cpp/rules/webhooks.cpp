@@ -125,7 +125,7 @@ bool matches_event_type(const EventTypes& patterns, std::string_view type) {
 }
 
 std::optional<std::string> event_type(const RecordChange& change) {
-  const auto created_or_updated = [&](std::string name) {
+  const auto created_or_updated = [&](const std::string& name) {
     return name + (change.is_new ? ".created" : ".updated");
   };
   if (change.table == "identities") return "identity.updated";

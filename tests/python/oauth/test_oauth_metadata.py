@@ -27,7 +27,7 @@ def test_the_metadata_has_the_other_urls(served: Served) -> None:
     assert metadata["jwks_uri"] == ISSUER + JWKS_PATH
     assert metadata["grant_types_supported"] == ["client_credentials"]
     assert metadata["response_types_supported"] == []
-    assert len(metadata["scopes_supported"]) == 15
+    assert len(metadata["scopes_supported"]) == 16
     assert served.ask("POST", METADATA_PATH).headers["allow"].startswith("GET")
 
 
