@@ -111,9 +111,27 @@ void update_head(db::Connection& connection, JournalHead& head) {
       return;
     }
   }
-  head.tree = journal::tree_of(size, [&](unsigned level, std::uint64_t index) {
-    return read_hash(connection, level, index);
-  });
+  head.tree = journal::tree_of(size, hash_reader(connection));
+}
+
+// Returns the hash of a subtree of archived entries.
+Hash read_archived_hash(db::Connection& connection, unsigned level, std::uint64_t index) {
+  db::Query archive =
+      connection.query("SELECT size, hashes FROM journal_archives ORDER BY size DESC LIMIT 1");
+  const std::uint64_t end = (index + 1) << level;
+  if (!archive.step()) throw broken_tree(end - 1);
+  const auto size = static_cast<std::uint64_t>(archive.number(0));
+  const std::string_view hashes = archive.column(1).bytes;
+  // The tree consists of a subtree for each bit of the size that is set.
+  const std::uint64_t larger = size >> level >> 1U;
+  const std::size_t place = static_cast<std::size_t>(std::popcount(larger)) * hash_size;
+  if ((size >> level & 1) == 0 || end != size >> level << level ||
+      hashes.size() < place + hash_size) {
+    throw broken_tree(end - 1);
+  }
+  Hash hash{};
+  std::memcpy(hash.data(), hashes.data() + place, hash_size);
+  return hash;
 }
 
 }  // namespace
@@ -124,11 +142,23 @@ std::uint64_t journal_size(db::Connection& connection) {
   return static_cast<std::uint64_t>(last.number(0)) + 1;
 }
 
+std::uint64_t archived_size(db::Connection& connection) {
+  db::Query archive = connection.query("SELECT coalesce(max(size), 0) FROM journal_archives");
+  archive.step();
+  return static_cast<std::uint64_t>(archive.number(0));
+}
+
+std::string read_record_hashes(db::Connection& connection, std::uint64_t sequence) {
+  db::Query query = connection.query("SELECT record_hashes FROM journal WHERE sequence = ?");
+  query.bind(1, static_cast<std::int64_t>(sequence));
+  return query.step() ? std::string(query.column(0).bytes) : std::string();
+}
+
 journal::Hash read_hash(db::Connection& connection, unsigned level, std::uint64_t index) {
   const std::uint64_t sequence = ((index + 1) << level) - 1;
   db::Query query = connection.query("SELECT hashes FROM journal WHERE sequence = ?");
   query.bind(1, static_cast<std::int64_t>(sequence));
-  if (!query.step()) throw broken_tree(sequence);
+  if (!query.step()) return read_archived_hash(connection, level, index);
   const std::string_view hashes = query.column(0).bytes;
   if (hashes.size() < (level + 1) * hash_size) throw broken_tree(sequence);
   Hash hash{};
@@ -155,14 +185,16 @@ void append_entry(db::Connection& connection, JournalHead& head, const Origin& o
   const Value operation = symbol(origin.operation);
   const Value resource = symbol(entry.resource);
   static const std::string sql = "INSERT INTO journal (" + std::string(columns) +
-                                 ", hashes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+                                 ", hashes, record_hashes) VALUES"
+                                 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
   connection.run(sql, static_cast<std::int64_t>(sequence), origin.recorded_at.microseconds, actor,
                  customer, operation, resource, nullable(entry.key),
                  entry.id.empty() ? Value::null() : values.identifier(entry.id),
                  std::string_view(entry.content),
                  origin.idempotency_key ? Value::blob(*origin.idempotency_key) : Value::null(),
                  origin.request_id ? text(*origin.request_id) : Value::null(),
-                 Value::blob(bytes_of(hashes)));
+                 Value::blob(bytes_of(hashes)),
+                 entry.record_hashes.empty() ? Value::null() : Value::blob(entry.record_hashes));
 }
 
 void visit_entries(db::Connection& connection, const EntrySelection& selection,
@@ -171,7 +203,7 @@ void visit_entries(db::Connection& connection, const EntrySelection& selection,
   db::Symbols& symbols = connection.symbols();
   std::vector<Value> values;
   const auto add = [&](std::string_view condition, const Value& value) {
-    sql.append(values.empty() ? " WHERE " : " AND ").append(condition);
+    sql.append(values.empty() && !selection.are_of_many ? " WHERE " : " AND ").append(condition);
     values.push_back(value);
   };
   const auto symbol = [&](std::string_view text) {
@@ -179,6 +211,7 @@ void visit_entries(db::Connection& connection, const EntrySelection& selection,
   };
   if (selection.resource) add("resource = ?", symbol(*selection.resource));
   if (selection.key) add("key = ?", Value::of(*selection.key));
+  if (selection.are_of_many) sql += " INDEXED BY journal_batches WHERE key IS NULL";
   add("sequence >= ?", Value::of(static_cast<std::int64_t>(selection.from)));
   db::Query rows = bound_query(connection, sql + " ORDER BY sequence", values);
   while (rows.step()) {

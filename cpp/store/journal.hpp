@@ -29,8 +29,13 @@ struct NewEntry {
   std::optional<std::int64_t> key = {};  // of the record
   std::string_view id = {};              // of the record
   std::string_view customer = {};        // empty for a batch of several customers
-  std::string content = {};              // a canonical JSON object: after, batch or before
+  std::string content = {};              // a canonical JSON object: after, archive, batch or before
+  std::string record_hashes = {};        // see record_hash_size
 };
+
+// Of each record of a batch, the entry keeps the first bytes of its hash, in the order of the
+// batch's tables and their keys. The root decides whether a record was altered; these say which.
+inline constexpr std::size_t record_hash_size = 2;
 
 // The tree of the journal after its last entry, as far as it is known.
 struct JournalHead {
@@ -38,15 +43,25 @@ struct JournalHead {
   std::string last_hash;
 };
 
-// The number of entries.
+// The number of entries, with the archived ones.
 std::uint64_t journal_size(db::Connection& connection);
+// The number of entries that were moved to files: the first ones.
+std::uint64_t archived_size(db::Connection& connection);
+// The record_hashes of an entry.
+std::string read_record_hashes(db::Connection& connection, std::uint64_t sequence);
 
 // Appends an entry in the connection's transaction.
 void append_entry(db::Connection& connection, JournalHead& head, const Origin& origin,
                   const NewEntry& entry);
 
-// Returns the hash of a complete subtree; see journal::ReadHash.
+// Returns the hash of a complete subtree; see journal::ReadHash. Of archived entries, the store has
+// those of which their tree consists, which suffice for the tree, and for proofs of later entries.
 journal::Hash read_hash(db::Connection& connection, unsigned level, std::uint64_t index);
+inline journal::ReadHash hash_reader(db::Connection& connection) {
+  return [&connection](unsigned level, std::uint64_t index) {
+    return read_hash(connection, level, index);
+  };
+}
 
 // A stored entry. `text` is its canonical JSON, whose SHA-256 (RFC 9162, leaf) is in the tree.
 struct Entry {
@@ -55,11 +70,12 @@ struct Entry {
   std::string_view content;  // see NewEntry
   std::string_view hashes;   // see the migration
 };
-// The entries from a sequence number on, in order.
+// The entries from a sequence number on, in order; archived ones are left out.
 struct EntrySelection {
   std::uint64_t from = 0;
   std::optional<std::string> resource = {};
   std::optional<std::int64_t> key = {};  // of the record; needs `resource`
+  bool are_of_many = false;              // only those of batches and archives
 };
 // Calls `visit` with each selected entry until it returns false.
 void visit_entries(db::Connection& connection, const EntrySelection& selection,

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from comptroller.cli import screen
-from comptroller.cli.screen import db_option, json_option
+from comptroller.cli.screen import actor_option, db_option, json_option
 
 if TYPE_CHECKING:
     from comptroller.journal import JournalEntry
@@ -91,20 +91,30 @@ def show(sequence: int, db: str) -> None:
     help="A file with an earlier checkpoint, with which the journal must begin.",
 )
 @click.option("--key", help="The verifier key of the checkpoint.  [default: that of the store]")
+@click.option(
+    "--archive",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="A file of `journal archive`, to verify its entries; give all of them.",
+)
 @db_option
 @json_option
-def verify(db: str, checkpoint: Path | None, key: str | None, as_json: bool) -> int:
+def verify(
+    db: str, checkpoint: Path | None, key: str | None, archive: tuple[str, ...], as_json: bool
+) -> int:
     """Check that no record and no entry was altered by anything but comptroller.
 
     The exit code is 1 if there are findings.
     """
     note = None if checkpoint is None else checkpoint.read_text()
     with screen.existing_store(db) as svc, screen.waiting("verifying"):
-        result = svc.journal.verify(note, key)
+        result = svc.journal.verify(note, key, archive)
     if as_json:
         screen.write_json(msgspec.to_builtins(result))
         return 0 if result.ok else 1
     click.echo(f"{result.size:,} entries, root {result.root}")
+    if result.archived and not archive:
+        click.echo(f"The first {result.archived:,} are archived; --archive FILE verifies them too.")
     if result.ok:
         click.echo("No record and no entry was altered.")
         return 0
@@ -131,6 +141,28 @@ def checkpoint(db: str, out: str | None) -> None:
         return
     with whole_file(out) as file:
         file.write_text(note)
+
+
+@journal.command()
+@click.option("--before", required=True, metavar="TIME", help="A time; a day is its start in UTC.")
+@click.option("--out", required=True, type=click.Path(), help="The new Parquet file.")
+@db_option
+@actor_option
+@json_option
+def archive(db: str, before: str, out: str, actor: str | None, as_json: bool) -> None:
+    """Move the entries recorded before a time to a Parquet file.
+
+    Checkpoints, proofs of later entries and verify go on without the file. Keep it: only it proves
+    what its entries say.
+    """
+    screen.require_store(db)
+    with screen.opened(db, actor) as svc, screen.waiting("archiving"):
+        archived = svc.journal.archive(before, out)
+    if as_json:
+        screen.write_json(msgspec.to_builtins(archived))
+        return
+    click.echo(f"entries {archived.first:,} to {archived.size - 1:,} moved to {out}")
+    click.echo(f"SHA-256 {archived.sha256}")
 
 
 @journal.command()

@@ -12,6 +12,7 @@ import msgspec
 
 from comptroller.arguments import Filter
 from comptroller.async_operations import AsyncResources
+from comptroller.bulk.exported import Exported
 from comptroller.bulk.loading import LoadResult
 from comptroller.bulk.mapping import Options
 from comptroller.bulk.sources import LoadSource
@@ -152,7 +153,7 @@ class AsyncService(AsyncResources):
         *,
         partition: str | Sequence[str] | None = None,
         **filters: Filter,
-    ) -> int:
+    ) -> Exported:
         """Writes matching records of a kind to a file: :meth:`comptroller.Service.export`.
 
         Args:

@@ -1,6 +1,7 @@
 -- The journal: one entry for each change of a record, and one for all records that a load inserted.
 -- `hashes` has the SHA-256 of the entry, then those of the subtrees of the Merkle tree (RFC 9162)
--- that it completes, smallest first. An entry is never changed.
+-- that it completes, smallest first. An entry is never changed. `record_hashes` of a batch has the
+-- first two bytes of the hash of each of its records, so that an altered one has a name.
 CREATE TABLE journal (
   sequence INTEGER PRIMARY KEY,
   recorded_at INTEGER NOT NULL,
@@ -13,10 +14,19 @@ CREATE TABLE journal (
   content TEXT NOT NULL,
   idempotency_key BLOB,
   request_id TEXT,
-  hashes BLOB NOT NULL
+  hashes BLOB NOT NULL,
+  record_hashes BLOB
 ) STRICT;
 CREATE INDEX journal_by_record ON journal (resource, key) WHERE key IS NOT NULL;
+CREATE INDEX journal_batches ON journal (sequence) WHERE key IS NULL;
+-- The entries that were moved to files: the first `size`. `hashes` has those of the subtrees of
+-- which their tree consists, largest first, so that the tree goes on.
+CREATE TABLE journal_archives (
+  size INTEGER PRIMARY KEY,
+  hashes BLOB NOT NULL
+) STRICT;
 CREATE TRIGGER journal_is_not_updated BEFORE UPDATE ON journal
 BEGIN SELECT raise(ABORT, 'an entry of the journal is never changed'); END;
 CREATE TRIGGER journal_is_not_deleted BEFORE DELETE ON journal
+WHEN OLD.sequence >= (SELECT coalesce(max(size), 0) FROM journal_archives)
 BEGIN SELECT raise(ABORT, 'an entry of the journal is never deleted'); END;
