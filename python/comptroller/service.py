@@ -113,7 +113,8 @@ class Service(Resources):
         from comptroller.analysis.tables import ServiceTables
 
         if self._reports is None:
-            self._reports = Reports(ServiceTables(self._resources(), self._host.version))
+            tables = ServiceTables(self._resources(), self._host.version, self.journal)
+            self._reports = Reports(tables)
         return self._reports
 
     @property
