@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from comptroller.analysis.reconciliation import Reconciliation
     from comptroller.analysis.reports import Reports
     from comptroller.analysis.table import Table
+    from comptroller.bulk.evidence import Evidence
     from comptroller.bulk.streams import Stream
     from comptroller.journal import Journal
 
@@ -438,6 +439,35 @@ class Service(Resources):
         with busy("copying the store"):
             state = self._host.backup(arguments.path("destination", destination))
         return self.journal.signed(state)
+
+    def evidence(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        identity: str | None = None,
+        group: str | None = None,
+    ) -> Evidence:
+        """Writes a folder that proves to others who changed the records of a subject, and how.
+
+        It has the records, their entries of the journal with proofs, a checkpoint and its key, a
+        page that explains them, and a program that checks them without the store. The store is
+        verified first. Only for the operator.
+
+        Args:
+            out: the path of the new folder.
+            identity: an identity, with its controls and orchestrations.
+            group: the id of a payout group, with its addresses, their balances, and its claims.
+
+        Raises:
+            InvalidRequest: not exactly one subject is given.
+            NotFound: there is no such record.
+            Unusable: a record or an entry was altered, or the folder cannot be written.
+            Unsupported: the store is remote, or in memory.
+        """
+        from comptroller.bulk.evidence import write_evidence
+
+        with busy("writing the evidence"):
+            return write_evidence(self, arguments.path("out", out), identity, group)
 
     @property
     def journal(self) -> Journal:

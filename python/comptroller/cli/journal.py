@@ -165,6 +165,63 @@ def archive(db: str, before: str, out: str, actor: str | None, as_json: bool) ->
     click.echo(f"SHA-256 {archived.sha256}")
 
 
+@journal.command("check-evidence")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--key", help="The verifier key that you got earlier.  [default: FOLDER/key.txt]")
+@json_option
+def check_evidence(folder: Path, key: str | None, as_json: bool) -> int:
+    """Check a folder of `comptroller evidence`; needs no store.
+
+    The exit code is 1 if it is wrong. FOLDER/check.py is the same program without comptroller.
+    """
+    from comptroller.bulk.evidence_check import Wrong, check
+    from comptroller.errors import require
+
+    require("cryptography", "checking evidence", "server")
+    try:
+        checked = check(folder, key)
+    except Wrong as wrong:
+        if as_json:
+            screen.write_json({"ok": False, "finding": str(wrong)})
+        else:
+            click.echo(f"Wrong: {wrong}")
+        return 1
+    if as_json:
+        screen.write_json({"ok": True, **checked})
+    else:
+        click.echo(
+            f"{checked['records']:,} records and {checked['entries']:,} entries are right, in a "
+            f"journal of {checked['size']:,} entries, signed by {checked['key']}"
+        )
+    return 0
+
+
+@click.command()
+@click.option("--identity", metavar="ID", help="An identity, with its controls and orchestrations.")
+@click.option("--group", metavar="ID", help="A payout group, with its addresses and claims.")
+@click.option("--out", required=True, type=click.Path(), help="The new folder.")
+@db_option
+@json_option
+def evidence(db: str, identity: str | None, group: str | None, out: str, as_json: bool) -> None:
+    """Write a folder that proves who changed the records of a subject, and how.
+
+    Others check it without the store: index.html explains how.
+
+    
+    comptroller evidence --identity alice --out evidence-alice
+    comptroller journal check-evidence evidence-alice
+    """
+    if (identity is None) == (group is None):
+        raise click.UsageError("give one of --identity and --group")
+    with screen.existing_store(db) as svc, screen.waiting("verifying the store"):
+        written = svc.evidence(out, identity=identity, group=group)
+    if as_json:
+        screen.write_json(msgspec.to_builtins(written))
+        return
+    what = f"{written.records:,} records and {written.entries:,} entries"
+    click.echo(f"{what} written to {out}; open {out}/index.html")
+
+
 @journal.command()
 @db_option
 def key(db: str) -> None:

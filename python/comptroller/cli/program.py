@@ -25,6 +25,7 @@ _MODULES = {
     "query": "query",
     "reconcile": "reconcile",
     "journal": "journal",
+    "evidence": "journal",
     "check": "store",
     "backup": "store",
     "migrate": "store",

@@ -19,7 +19,7 @@ pytest.importorskip("rich")
 
 COMMANDS = [
     *("demo", "sample", "load", "export", "report", "query", "reconcile"),
-    *("journal", "check", "backup", "migrate", "serve", "clients", "keys", "pull"),
+    *("journal", "evidence", "check", "backup", "migrate", "serve", "clients", "keys", "pull"),
 ]
 
 
