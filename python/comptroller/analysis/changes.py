@@ -82,22 +82,30 @@ class Recorded:
 
 
 class Changes:
-    """The records of a history, with their entries in the journal."""
+    """The records of a history, with their entries in the journal.
 
-    def __init__(self, records: list[Recorded]) -> None:
+    `related` are claims that only make others good: their own events are not shown.
+    """
+
+    def __init__(self, records: list[Recorded], related: Collection[str] = ()) -> None:
         self._records = records
+        self._related = related
 
     @classmethod
     def of(cls, events: polars.DataFrame, subject: str, journal: Journal | None) -> Self | None:
         """Returns those of the records of a history; None if the caller cannot read the journal."""
         if journal is None:
             return None
-        names = {(_TABLES[record], id): None for record, id in _named(events)}
+        named = events.select("record", "id").unique(maintain_order=True)
+        names = {(_TABLES[record], id): None for record, id in named.iter_rows()}
+        good = events.filter(event="made good")["detail"].to_list()
+        related = {id for id in good if ("claims", id) not in names}
+        names |= {("claims", id): None for id in related}
         names |= {("balances", id): None for table, id in names if table == "reward_addresses"}
         try:
             if ("identities", subject) in names:
                 names |= {("controls", id): None for id in journal.removed_controls(subject)}
-            return cls(list(_records(journal, list(names))))
+            return cls(list(_records(journal, list(names))), related)
         except (Forbidden, Unsupported):
             return None
 
@@ -132,6 +140,8 @@ class Changes:
     def _rows(self) -> Iterator[State]:
         """Yields the rows, which also have the sequence number of the entry."""
         for record in self._records:
+            if record.id in self._related:
+                continue
             shown = {"record": _RECORDS[record.table], "id": record.id}
             if record.load is not None and record.table != "balances":
                 yield {**shown, **_event(record.load, "recorded")}
@@ -147,14 +157,6 @@ class Changes:
                         "new": _text(change.after.get(member)),
                     }
                     yield {**shown, **_event(change, "changed"), **values}
-
-
-def _named(events: polars.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yields the records that events name: their own, and the claim that made one good."""
-    for record, id, event, detail in events.select("record", "id", "event", "detail").iter_rows():
-        yield record, id
-        if event == "made good":
-            yield "claim", detail
 
 
 def _records(journal: Journal, names: list[tuple[str, str]]) -> Iterator[Recorded]:

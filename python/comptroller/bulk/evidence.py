@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from shutil import copyfile
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +19,7 @@ from comptroller.display.html import TableColumn, page
 from comptroller.errors import error_for, invalid, unusable
 
 if TYPE_CHECKING:
-    from comptroller.journal import Histories
+    from comptroller.journal import Histories, RecordHistory
     from comptroller.service import Service
 
 _PAGE_ROWS = 1_000
@@ -117,7 +119,8 @@ def _write_lines(path: Path, values: Iterable[msgspec.Struct]) -> None:
 
 def _page(title: str, found: Histories, evidence: Evidence) -> str:
     entries = [json.loads(each.entry) for each in found.entries]
-    shown, records = entries[:_PAGE_ROWS], found.records[:_PAGE_ROWS]
+    shown = entries[:_PAGE_ROWS]
+    by_table = groupby(found.records, attrgetter("resource"))
     sections = [
         _section(
             "What this folder proves",
@@ -154,8 +157,8 @@ def _page(title: str, found: Histories, evidence: Evidence) -> str:
                         "recorded": [each["recorded_at"] for each in shown],
                         "actor": [each["actor"] for each in shown],
                         "operation": [each["operation"] for each in shown],
-                        "record": [each.get("id") for each in shown],
                         "change": [_change(each) for each in shown],
+                        "record": [each.get("id") for each in shown],
                     },
                     len(entries) - len(shown),
                 )
@@ -163,19 +166,8 @@ def _page(title: str, found: Histories, evidence: Evidence) -> str:
         ),
         _section(
             "Records",
-            ["records.ndjson has them, with the numbers of their entries."],
-            [
-                _table(
-                    {
-                        "table": [each.resource for each in records],
-                        "key": [str(each.key) for each in records],
-                        "inserted by entry": [_text(each.inserted_by) for each in records],
-                        "changed by entries": [_numbers(each.entries) for each in records],
-                        "content": [each.content or "removed" for each in records],
-                    },
-                    len(found.records) - len(records),
-                )
-            ],
+            ["records.ndjson has them as canonical JSON, with their proofs."],
+            [_records(table, list(of_table)) for table, of_table in by_table],
         ),
         _section(
             "Checkpoint and key",
@@ -207,24 +199,35 @@ def _section(
 
 
 def _table(columns: dict[str, list[str | None]], more: int) -> dict[str, Any]:
-    numbers = ("entry", "key", "inserted by entry")
-    made = [TableColumn(name, texts, name in numbers) for name, texts in columns.items()]
+    made = [TableColumn(name, texts, name == "entry") for name, texts in columns.items()]
     return {"title": None, "columns": made, "more": more, "csv": None}
 
 
-def _text(number: int | None) -> str | None:
-    return None if number is None else str(number)
+def _records(table: str, records: Sequence[RecordHistory]) -> dict[str, Any]:
+    """Returns a table of records, with a column for each member that one of them has."""
+    shown = records[:_PAGE_ROWS]
+    states = [{} if each.content is None else json.loads(each.content) for each in shown]
+    members = sorted(
+        {member for state in states for member in state}, key=lambda name: (name != "id", name)
+    )
+    columns: dict[str, list[str | None]] = {
+        "inserted by entry": [_text(each.inserted_by) for each in shown],
+        "written by entries": [", ".join(map(str, each.entries)) or None for each in shown],
+        **{member: [_text(state.get(member)) for state in states] for member in members},
+    }
+    return {**_table(columns, len(records) - len(shown)), "title": table.replace("_", " ")}
 
 
-def _numbers(entries: Sequence[int]) -> str:
-    return ", ".join(map(str, entries))
+def _text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
 def _change(entry: dict[str, Any]) -> str:
     """Returns what an entry changed, in one line."""
     many = entry.get("batch") or entry.get("archive")
     if many is not None:
-        return ", ".join(f"{part['count']:,} {part['resource']}" for part in many["records"])
+        counts = ", ".join(f"{part['count']:,} {part['resource']}" for part in many["records"])
+        return counts + (f" from {many['input']}" if "input" in many else "")
     if "before" not in entry:
         return "created"
     if "after" not in entry:
