@@ -313,6 +313,63 @@ def test_a_checkpoint_shows_that_the_end_was_cut_off(store_path: Path, tmp_path:
         assert "are not those of the checkpoint" in finding.message
 
 
+def _signed_by_another_key(tmp_path: Path, svc: comptroller.Service) -> str:
+    shutil.copy(svc.host.path or "", tmp_path / "forger.db")
+    with comptroller.open(tmp_path / "forger.db") as forger:
+        return forger.journal.checkpoint()
+
+
+def _edited(_tmp_path: Path, svc: comptroller.Service) -> str:
+    size = svc.journal.state().size
+    return svc.journal.checkpoint().replace(f"\n{size}\n", f"\n{size - 1}\n")
+
+
+def _with_another_text(_tmp_path: Path, svc: comptroller.Service) -> str:
+    return f"more\n{svc.journal.checkpoint()}"
+
+
+@pytest.mark.parametrize("forged", [_signed_by_another_key, _edited, _with_another_text])
+def test_a_forged_checkpoint_is_refused(
+    store_path: Path, tmp_path: Path, forged: Callable[[Path, comptroller.Service], str]
+) -> None:
+    with comptroller.open(store_path) as svc:
+        furnish(svc)
+        key = svc.journal.key()
+        with pytest.raises(comptroller.InvalidRequest):
+            svc.journal.verify(forged(tmp_path, svc), key)
+
+
+def test_a_journal_that_was_written_anew_is_found(store_path: Path, tmp_path: Path) -> None:
+    """The attacker has the signing key, and shows each of two auditors another journal."""
+    key_file = store_path.with_name(f"{store_path.name}.journal-key")
+    with comptroller.open(store_path) as svc:
+        furnish(svc)
+        kept, key = svc.journal.checkpoint(), svc.journal.key()
+    other = tmp_path / "other.db"
+    shutil.copy(key_file, tmp_path / "other.db.journal-key")
+    with comptroller.open(other) as svc:
+        furnish(svc)
+        assert svc.journal.verify().ok
+        shown = svc.journal.checkpoint()
+    for path, checkpoint in ((other, kept), (store_path, shown)):
+        with comptroller.open(path) as svc:
+            (finding,) = svc.journal.verify(checkpoint, key).findings
+        assert "are not those of the checkpoint" in finding.message
+
+
+def test_clients_cannot_write_the_journal(open_as: Callable[..., comptroller.Service]) -> None:
+    client = open_as(customer="acme")
+    for refused in (
+        lambda: client.journal.archive("2100-01-01", "old.parquet"),
+        lambda: client.journal.histories([("identities", "alice")]),
+        client.journal.state,
+        client.journal.verify,
+        client.journal.checkpoint,
+    ):
+        with pytest.raises(comptroller.Forbidden):
+            refused()
+
+
 def test_commands(run: Any, store_path: Path, tmp_path: Path) -> None:
     with comptroller.open(store_path) as svc:
         furnish(svc)
