@@ -64,6 +64,8 @@ def _change(entry: JournalEntry) -> str:
         counts = [f"{part['count']:,} {part['resource']}" for part in entry.batch["records"]]
         source = entry.batch.get("input")
         return ", ".join(counts) + (f" from {source}" if source else "") or "nothing"
+    if entry.archive is not None:
+        return f"the first {entry.archive['entries']:,} entries moved to a file"
     if entry.before is None:
         return "created"
     if entry.after is None:
