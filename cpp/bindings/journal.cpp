@@ -6,7 +6,6 @@
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/store.hpp"
-#include "journal/checkpoint.hpp"
 #include "journal/note.hpp"
 #include "model/error.hpp"
 
@@ -38,11 +37,22 @@ py::bytes answer(const Store& store, const auto& work) {
 void bind_journal(py::module_& module) {
   using py::arg;
   module.def(
+      "journal_entries",
+      [](const Store& store, const Principal& principal, std::uint64_t from, std::uint64_t limit,
+         bool are_of_many) {
+        const service::JournalQuery query{from, limit, are_of_many};
+        return answer(store, [&](service::Service& service) {
+          return service::journal_entries(service, principal, query);
+        });
+      },
+      arg("store"), arg("principal"), arg("from_sequence"), arg("limit"),
+      arg("are_of_many") = false);
+  module.def(
       "verify_journal",
       [](const Store& store, const Principal& principal, const std::optional<std::string>& note,
          const std::string& verifier_key) {
-        std::optional<journal::Checkpoint> earlier;
-        if (note) earlier = journal::read_checkpoint(journal::opened_text(*note, verifier_key));
+        std::optional<service::JournalHead> earlier;
+        if (note) earlier = service::opened_checkpoint(*note, verifier_key);
         return answer(store, [&](service::Service& service) {
           return service::verify_journal(service, principal, earlier);
         });
@@ -54,11 +64,55 @@ void bind_journal(py::module_& module) {
          const py::bytes& seed) {
         const journal::SigningKey key = signing_key(name, seed);
         return answer(store, [&](service::Service& service) {
-          return journal::signed_note(
-              journal::text_of(service::journal_head(service, principal, name)), key);
+          return service::signed_checkpoint(key, service::journal_head(service, principal));
         });
       },
       arg("store"), arg("principal"), arg("name"), arg("seed"));
+  module.def(
+      "sign_head",
+      [](const std::string& name, const py::bytes& seed, std::uint64_t size, std::string root) {
+        return py::bytes(
+            service::signed_checkpoint(signing_key(name, seed), {size, std::move(root)}));
+      },
+      arg("name"), arg("seed"), arg("size"), arg("root"));
+  module.def(
+      "open_checkpoint",
+      [](const std::string& note, const std::string& verifier_key) {
+        const service::JournalHead head = service::opened_checkpoint(note, verifier_key);
+        return std::pair(head.size, head.root);
+      },
+      arg("checkpoint"), arg("verifier_key"));
+  module.def(
+      "journal_head",
+      [](const Store& store, const Principal& principal, std::optional<std::uint64_t> size) {
+        service::JournalHead head;
+        {
+          const GilReleased released;
+          service::Service& service = *store.service();
+          head = size ? service::earlier_head(service, principal, *size)
+                      : service::journal_head(service, principal);
+        }
+        return std::pair(head.size, head.root);
+      },
+      arg("store"), arg("principal"), arg("size") = py::none());
+  module.def(
+      "record_histories",
+      [](const Store& store, const Principal& principal,
+         const std::vector<service::RecordName>& names, bool with_proofs) {
+        return answer(store, [&](service::Service& service) {
+          return service::record_histories(service, principal, names, with_proofs);
+        });
+      },
+      arg("store"), arg("principal"), arg("names"), arg("with_proofs"));
+  module.def(
+      "archive_journal",
+      [](const Store& store, const Principal& principal, std::uint64_t size, std::string sha256,
+         std::string root) {
+        const GilReleased released;
+        service::archive_journal(*store.service(), principal,
+                                 {size, std::move(sha256), std::move(root)});
+      },
+      arg("store"), arg("principal"), arg("size"), arg("sha256"), arg("root"));
   module.def(
       "verifier_key",
       [](const std::string& name, const py::bytes& seed) {

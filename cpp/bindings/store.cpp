@@ -18,6 +18,7 @@
 #include "load/tally.hpp"
 #include "model/error.hpp"
 #include "service/authorisation.hpp"
+#include "service/journal.hpp"
 #include "service/maintenance.hpp"
 #include "service/operations.hpp"
 #include "service/scans.hpp"
@@ -94,11 +95,19 @@ std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
   return parameters;
 }
 
-Store::Store(const std::string& path, bool read_only) {
+Store::Store(const std::string& path, bool read_only, const py::object& progress) {
+  store::RecordProgress observer;
+  if (!progress.is_none()) {
+    observer = [&](std::uint64_t records) {
+      const GilHeld held;
+      call_python(progress, records);
+    };
+  }
+  const InterruptibleCall interruptible;
   const db::sqlite::OpenOptions options{read_only, path == ":memory:", &handle_signals};
   service::Environment environment = service::system_environment();
   environment.webhook_key = webhook_key_of(path);
-  service_ = {new Service(db::sqlite::open(path, options), std::move(environment)),
+  service_ = {new Service(db::sqlite::open(path, options), std::move(environment), observer),
               &delete_service};
   ++core_users;
 }
@@ -135,6 +144,12 @@ py::tuple call(const Store& store, const Principal& principal, const std::string
                            std::move(request_id)};
   const service::Answer answer = interruptibly([&] { return service->call(principal, call); });
   return py::make_tuple(py::bytes(answer.body), answer.is_replay);
+}
+
+// A head of the journal as a tuple, or None.
+py::object to_python(const std::optional<service::JournalHead>& head) {
+  if (!head) return py::none();
+  return py::make_tuple(head->size, head->root);
 }
 
 // Loads a file. `account` is LoadOptions::account.
@@ -183,22 +198,46 @@ void load(const Store& store, const Principal& principal, const std::string& kin
   interruptibly([&] { load::load(*store.service(), principal, *input, options); });
 }
 
-std::uint64_t export_rows(const Store& store, const Principal& principal, std::string kind,
-                          std::string path, std::string format, const Parameters& parameters) {
+py::tuple export_rows(const Store& store, const Principal& principal, std::string kind,
+                      std::string path, std::string format, const Parameters& parameters) {
   exporting::ExportOptions options{std::move(kind), std::move(path), std::move(format),
                                    &handle_signals};
-  return exporting::export_rows(*store.service(), principal, options, to_parameters(parameters));
+  const exporting::Exported exported = interruptibly([&] {
+    return exporting::export_rows(*store.service(), principal, options, to_parameters(parameters));
+  });
+  return py::make_tuple(exported.rows, to_python(exported.head));
+}
+
+arrow::Table make_stream(const std::shared_ptr<Service>& service, const service::Scan& scan,
+                         const std::string& kind,
+                         const std::optional<std::vector<std::string>>& columns) {
+  arrow::RowSource source{
+      {service, service->database().get()}, scan.listing, [service] { service->check_usable(); }};
+  return arrow::make_table(kind, columns, scan.audience, std::move(source));
 }
 
 arrow::Table stream(const Store& store, const Principal& principal, const std::string& kind,
                     const std::optional<std::vector<std::string>>& columns,
                     const Parameters& parameters) {
   const std::shared_ptr<Service> service = store.service();
-  const service::Scan scan = service::scan(*service, principal, kind, to_parameters(parameters),
-                                           service::Purpose::analysis);
-  arrow::RowSource source{
-      {service, service->database().get()}, scan.listing, [service] { service->check_usable(); }};
-  return arrow::make_table(kind, columns, scan.audience, std::move(source));
+  return make_stream(service,
+                     service::scan(*service, principal, kind, to_parameters(parameters),
+                                   service::Purpose::analysis),
+                     kind, columns);
+}
+
+// Returns a stream, and a function that returns the head of the journal in the state that it read.
+std::pair<arrow::Table, py::cpp_function> stream_with_head(
+    const Store& store, const Principal& principal, const std::string& kind,
+    const std::optional<std::vector<std::string>>& columns, const Parameters& parameters) {
+  const std::shared_ptr<Service> service = store.service();
+  const auto head = std::make_shared<service::ObservedHead>();
+  const service::Scan scan =
+      service::observe_head(service::scan(*service, principal, kind, to_parameters(parameters),
+                                          service::Purpose::analysis),
+                            principal, head);
+  return {make_stream(service, scan, kind, columns),
+          py::cpp_function([head] { return to_python(head->get()); })};
 }
 
 // Releases a stream, which joins its threads, or a schema, unless a consumer moved it out.
@@ -259,8 +298,8 @@ void bind_store(py::module_& module) {
   using py::arg;
   freeze(
       py::class_<Store>(module, "Store", py::is_final())
-          .def(py::init<const std::string&, bool>(), arg("path"), arg("read_only") = false,
-               py::call_guard<InterruptibleCall>())
+          .def(py::init<const std::string&, bool, const py::object&>(), arg("path"),
+               arg("read_only") = false, arg("progress") = py::none())
           .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
                arg("body") = py::none(), arg("idempotency_key") = py::none(),
                arg("request_id") = py::none())
@@ -269,7 +308,7 @@ void bind_store(py::module_& module) {
                arg("customer_id"), arg("keep_going"), arg("dry_run"), arg("total_bytes"),
                arg("progress"), arg("account"), arg("rejected") = py::none())
           .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
-               arg("parameters"), py::call_guard<InterruptibleCall>())
+               arg("parameters"))
           .def(
               "version", [](const Store& store) { return store.service()->database()->version(); },
               py::call_guard<InterruptibleCall>())
@@ -289,12 +328,16 @@ void bind_store(py::module_& module) {
               py::call_guard<InterruptibleCall>())
           .def("stream", &stream, arg("principal"), arg("kind"), arg("columns"), arg("parameters"),
                py::keep_alive<0, 1>())  // an open stream keeps its store open
+          .def("stream_with_head", &stream_with_head, arg("principal"), arg("kind"), arg("columns"),
+               arg("parameters"))
           .def(
               "backup",
               [](const Store& store, const Principal& principal, const std::string& destination) {
-                service::backup(*store.service(), principal, destination);
+                const service::JournalHead head = interruptibly(
+                    [&] { return service::backup(*store.service(), principal, destination); });
+                return std::pair(head.size, head.root);
               },
-              arg("principal"), arg("destination"), py::call_guard<InterruptibleCall>())
+              arg("principal"), arg("destination"))
           .def(
               "check",
               [](const Store& store, const Principal& principal) {

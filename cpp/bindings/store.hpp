@@ -21,7 +21,8 @@ std::vector<service::Parameter> to_parameters(const Parameters& pairs);
 // them closes the file. Safe for many threads.
 class Store {
  public:
-  Store(const std::string& path, bool read_only);
+  // `progress` is called with the number of records while the store gets its journal, or None.
+  Store(const std::string& path, bool read_only, const pybind11::object& progress);
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;

@@ -228,8 +228,10 @@ class Database {
   // Checks the integrity of the whole database.
   virtual Health health() = 0;
 
-  // Makes a consistent copy in a new file, durable on return. Writes continue meanwhile.
-  virtual void backup(const std::string& destination) = 0;
+  // Makes a consistent copy in a new file, durable on return. Writes continue meanwhile. `observe`
+  // is called with a connection that sees the copied state.
+  using Observe = std::function<void(Connection&)>;
+  virtual void backup(const std::string& destination, const Observe& observe) = 0;
 
   // Ends all reads, bulk writes and waits soon, and all later ones. They throw closed. Other writes
   // that have begun are ended or finish. Safe for any thread.

@@ -155,11 +155,12 @@ std::uint64_t write_rows(db::Database& database, const service::Scan& scan,
 
 }  // namespace
 
-std::uint64_t export_rows(service::Service& service, const Principal& principal,
-                          const ExportOptions& options,
-                          std::span<const service::Parameter> filters) {
-  const service::Scan scan =
-      service::scan(service, principal, options.kind, filters, service::Purpose::exporting);
+Exported export_rows(service::Service& service, const Principal& principal,
+                     const ExportOptions& options, std::span<const service::Parameter> filters) {
+  const auto head = std::make_shared<service::ObservedHead>();
+  const service::Scan scan = service::observe_head(
+      service::scan(service, principal, options.kind, filters, service::Purpose::exporting),
+      principal, head);
   if (options.format != "ndjson" && options.format != "csv") {
     throw Error::invalid("format", refused_text("ndjson or csv", options.format));
   }
@@ -169,7 +170,7 @@ std::uint64_t export_rows(service::Service& service, const Principal& principal,
   std::uint64_t count = 0;
   store::visit_table(
       options.kind, [&]<Record R>() { count = write_rows<R>(*service.database(), scan, options); });
-  return count;
+  return {count, head->get()};
 }
 
 }  // namespace comptroller::exporting

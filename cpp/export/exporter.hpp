@@ -2,10 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
-#include "service/service.hpp"
+#include "service/journal.hpp"
 
 namespace comptroller::exporting {
 
@@ -17,12 +18,16 @@ struct ExportOptions {
   std::function<void()> check_interrupt;
 };
 
-// Writes the rows that the filters select, in order of insertion and from one snapshot; returns
-// their number. Computed values (an identity's status, an address's balance) are omitted. The file
-// is written completely or not at all. Throws the errors of lists, and unavailable or unusable with
-// the path and the reason.
-std::uint64_t export_rows(service::Service& service, const Principal& principal,
-                          const ExportOptions& options,
-                          std::span<const service::Parameter> filters);
+struct Exported {
+  std::uint64_t rows = 0;
+  std::optional<service::JournalHead> head = {};  // in the snapshot; for the operator
+};
+
+// Writes the rows that the filters select, in order of insertion and from one snapshot. Computed
+// values (an identity's status, an address's balance) are omitted. The file is written completely
+// or not at all. Throws the errors of lists, and unavailable or unusable with the path and the
+// reason.
+Exported export_rows(service::Service& service, const Principal& principal,
+                     const ExportOptions& options, std::span<const service::Parameter> filters);
 
 }  // namespace comptroller::exporting

@@ -1,8 +1,7 @@
 // The change feed, and the entries of the journal.
-#include "journal/tree.hpp"
 #include "model/changes.hpp"
-#include "model/hexadecimal.hpp"
 #include "model/records/webhooks.hpp"
+#include "service/journal.hpp"
 #include "service/operation_rows.hpp"
 #include "service/operations.hpp"
 #include "store/change_feed.hpp"
@@ -143,32 +142,23 @@ JournalPage list_journal(Context& context, const ListJournal& request) {
   return page;
 }
 
-InclusionProof prove_entry(Context& context, const ProveEntry& request) {
+InclusionProof prove(Context& context, const ProveEntry& request) {
+  db::Connection& connection = context.connection;
   const auto sequence = static_cast<std::uint64_t>(request.sequence.value);
-  const std::uint64_t size = store::journal_size(context.connection);
-  InclusionProof proof{.sequence = request.sequence, .size = {static_cast<std::int64_t>(size)}};
+  const JournalHead head = journal_head(connection);
+  if (sequence < std::min(store::archived_size(connection), head.size)) {
+    throw Error(Code::not_found,
+                "entry " + std::to_string(sequence) + " is in an archive, not in the store");
+  }
+  bool is_shown = false;
   store::visit_entries(
-      context.connection,
-      {.from = sequence, .end = sequence + 1, .customer = context.principal.customer},
-      [&](const store::Entry& entry) {
-        proof.entry.value = entry.text;
-        return false;
-      });
-  if (proof.entry.value.empty()) {
+      connection, {.from = sequence, .end = sequence + 1, .customer = context.principal.customer},
+      [&](const store::Entry&) { return !(is_shown = true); });
+  if (!is_shown) {
     throw Error(Code::not_found, "there is no entry " + std::to_string(sequence) +
-                                     "; the journal has " + std::to_string(size));
+                                     "; the journal has " + std::to_string(head.size));
   }
-  const journal::ReadHash read = [&](unsigned level, std::uint64_t index) {
-    return store::read_hash(context.connection, level, index);
-  };
-  const auto digits_of = [](const journal::Hash& hash) {
-    return Label{text_of(HexadecimalDigits{journal::bytes_of(hash)})};
-  };
-  proof.root = digits_of(journal::tree_of(size, read).root());
-  for (const journal::Hash& hash : journal::inclusion_proof(sequence, size, read)) {
-    proof.proof.push_back(digits_of(hash));
-  }
-  return proof;
+  return prove_entry(connection, sequence, head);
 }
 
 }  // namespace
@@ -194,7 +184,7 @@ std::vector<Operation> journal_operations() {
                 .summary = "Returns entries of the journal in order of commit.",
                 .details = "An addition to the interface. A client sees the entries of its own "
                            "customer's records, but not those of loads."}),
-      read_row(journal, &prove_entry,
+      read_row(journal, &prove,
                {.name = "prove",
                 .summary = "Returns the proof that an entry is in the journal.",
                 .route = "GET /proof",

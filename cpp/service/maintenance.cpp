@@ -61,14 +61,17 @@ std::string check(Service& service, const Principal& principal) {
   return json::to_text(soundness);
 }
 
-void backup(Service& service, const Principal& principal, const std::string& destination) {
+JournalHead backup(Service& service, const Principal& principal, const std::string& destination) {
   service.check_usable();
   require_scope(principal, operator_read, false);
   if (service.database()->owns(destination)) {
     throw Error::invalid("destination",
                          destination + " is a file of the store itself; name another file");
   }
-  service.database()->backup(destination);
+  JournalHead head;
+  service.database()->backup(destination,
+                             [&](db::Connection& snapshot) { head = journal_head(snapshot); });
+  return head;
 }
 
 }  // namespace comptroller::service

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "service/service.hpp"
+#include "service/journal.hpp"
 
 namespace comptroller::service {
 
@@ -18,9 +18,9 @@ namespace comptroller::service {
 // cancel each other's file locks. Throws insufficient_scope for a client.
 std::string check(Service& service, const Principal& principal);
 
-// Makes a consistent copy in a new file, with every write that was answered before. Throws
-// insufficient_scope, invalid_request (one of the store's own files), unusable or unavailable (the
-// file exists or cannot be written; the message names the path).
-void backup(Service& service, const Principal& principal, const std::string& destination);
+// Makes a consistent copy in a new file, with every write that was answered before; returns the
+// head of its journal. Throws insufficient_scope, invalid_request (one of the store's own files),
+// unusable or unavailable (the file exists or cannot be written; the message names the path).
+JournalHead backup(Service& service, const Principal& principal, const std::string& destination);
 
 }  // namespace comptroller::service

@@ -13,7 +13,7 @@
 #include "service/operation.hpp"
 #include "store/customers.hpp"
 #include "store/idempotency.hpp"
-#include "store/journal_begin.hpp"
+#include "store/journal_snapshot.hpp"
 #include "store/jurisdiction_changes.hpp"
 #include "store/operator_indexes.hpp"
 #include "store/readable_views.hpp"
@@ -25,7 +25,8 @@ namespace {
 constexpr std::size_t max_idempotency_key = 255;
 
 // Creates the initial contents of a store: its secret, the default customer, the readable views.
-void initialise_store(db::Database& database, Timestamp now) {
+void initialise_store(db::Database& database, Timestamp now,
+                      const store::RecordProgress& progress) {
   {
     const db::Lease reader = database.reader();
     if (!database.is_writable()) {
@@ -49,7 +50,7 @@ void initialise_store(db::Database& database, Timestamp now) {
   // On a large store these exceed the time limit of an ordinary write.
   if (store::journal_size(*database.reader()) == 0) {
     database.write_bulk([&](db::Connection& connection) {
-      store::begin_journal(connection, now);
+      store::begin_journal(connection, now, progress);
       return true;
     });
   }
@@ -86,7 +87,8 @@ Environment system_environment() {
   return {now, make_id};
 }
 
-Service::Service(std::unique_ptr<db::Database> database, Environment environment)
+Service::Service(std::unique_ptr<db::Database> database, Environment environment,
+                 const store::RecordProgress& progress)
     : database_(std::move(database)),
       process_(::getpid()),
       resources_{std::move(environment), {*database_, [this](db::Connection& connection) {
@@ -96,7 +98,7 @@ Service::Service(std::unique_ptr<db::Database> database, Environment environment
                                                        connection, resources_.environment.now()) ||
                                                    are_changes_left;
                                           }}} {
-  initialise_store(*database_, resources_.environment.now());
+  initialise_store(*database_, resources_.environment.now(), progress);
   resume_background_work();
 }
 

@@ -10,6 +10,7 @@
 #include "db/database.hpp"
 #include "model/principal.hpp"
 #include "service/pending_write.hpp"
+#include "store/journal_snapshot.hpp"
 
 namespace comptroller::service {
 
@@ -17,7 +18,9 @@ Environment system_environment();
 
 class Service {
  public:
-  Service(std::unique_ptr<db::Database> database, Environment environment);
+  // `progress` is called while a store of an earlier version gets its journal.
+  Service(std::unique_ptr<db::Database> database, Environment environment,
+          const store::RecordProgress& progress = {});
   // Ends queued writes and background work. No call may be running.
   ~Service();
   Service(const Service&) = delete;

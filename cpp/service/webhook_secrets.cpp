@@ -60,10 +60,9 @@ std::string WebhookSigner::sign(std::string_view content) const {
 
 std::string event_id(std::string_view key, const store::FeedPosition& position,
                      Timestamp occurred_at) {
-  const Digest digest =
-      hmac(key, "id." + std::to_string(position.sequence) + '.' + std::to_string(position.part) +
-                    '.' + std::to_string(position.key) + '.' +
-                    std::to_string(occurred_at.microseconds));
+  const Digest digest = hmac(
+      key, "id." + std::to_string(position.sequence) + '.' + std::to_string(position.part) + '.' +
+               std::to_string(position.key) + '.' + std::to_string(occurred_at.microseconds));
   return "msg_" + text_of(HexadecimalDigits{text_of_bytes(digest).substr(0, id_bytes)});
 }
 

@@ -68,9 +68,7 @@ class FeedReader {
   }
 
   FeedPage read() && {
-    const FeedPosition& after = query_.after;
-    const bool is_whole = after.part == FeedPosition::whole_entry;
-    db::Query rows = entries(after.sequence + (is_whole ? 1 : 0)).query(connection_);
+    db::Query rows = entries(first_entry()).query(connection_);
     while (rows.step()) {
       page_.has_more = is_full() || !add_entry(rows);
       if (page_.has_more) break;
@@ -80,6 +78,23 @@ class FeedReader {
   }
 
  private:
+  // Returns the first entry to read. A feed from the beginning begins with the records that the
+  // newest archive has.
+  std::int64_t first_entry() {
+    const FeedPosition& after = query_.after;
+    const bool is_whole = after.part == FeedPosition::whole_entry;
+    const std::int64_t next = after.sequence + (is_whole ? 1 : 0);
+    const auto archived = static_cast<std::int64_t>(archived_size(connection_));
+    if (next >= archived) return next;
+    if (after.sequence >= 0) {
+      throw Error::field(Code::invalid_cursor, "after",
+                         "is before changes that were moved to an archive; send the request "
+                         "without a cursor");
+    }
+    expanded_archive_ = entry_of_newest_archive(connection_);
+    return expanded_archive_;
+  }
+
   bool is_full() const {
     return page_.changes.size() >= query_.limit || visited_ >= max_rows_visited;
   }
@@ -120,7 +135,13 @@ class FeedReader {
       return std::string(connection_.symbols().text(row.number(index)));
     };
     const EntryHead head{row.number(0), require_time(row.number(1)), {symbol(2)}, {symbol(4)}};
-    if (row.column(6).is_null()) return add_batch(head, batch_parts(require_text(row.column(8))));
+    if (row.column(6).is_null()) {
+      const std::string_view content = require_text(row.column(8));
+      // The records of an archive are no changes, unless the feed begins with them.
+      const bool is_begun = head.sequence == query_.after.sequence;
+      if (is_archive(content) && !is_begun && head.sequence != expanded_archive_) return true;
+      return add_batch(head, batch_parts(content));
+    }
     const std::string table = symbol(5);
     if (!find_enum<ChangedResource>(table)) return true;  // a webhook
     visit_table(table, [&]<class R>() {
@@ -143,7 +164,8 @@ class FeedReader {
     if (!next_batch_ || next_batch_->sequence <= sequence) {
       db::Query next = connection_.query(
           "SELECT sequence, content FROM journal INDEXED BY journal_of_batches"
-          " WHERE key IS NULL AND sequence > ? ORDER BY sequence LIMIT 1");
+          " WHERE key IS NULL AND sequence > ? AND NOT content GLOB '{\"archive\":*'"
+          " ORDER BY sequence LIMIT 1");
       next_batch_.emplace();
       if (next.bind(1, sequence).step()) {
         next_batch_ = {next.number(0), batch_parts(require_text(next.column(1)))};
@@ -265,6 +287,8 @@ class FeedReader {
   const FeedQuery& query_;
   std::optional<std::int64_t> customer_;
   std::optional<Batch> next_batch_;
+  std::int64_t expanded_archive_ =
+      -1;  // the entry of an archive with whose records the feed begins
   std::int64_t visited_ = 0;
   FeedPage page_;
 };

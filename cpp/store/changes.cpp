@@ -14,24 +14,27 @@ void Changes::begin_part(std::string_view table) {
 }
 
 void Changes::add_to_batch(std::string_view table, const journal::Hash& leaf) {
-  batch_[table].tree.append(leaf);
+  Part& part = batch_[table];
+  part.tree.append(leaf);
+  part.record_hashes += journal::bytes_of(leaf).substr(0, record_hash_size);
 }
 
 void Changes::finish_batch(Batch about) {
   if (!is_batch_) return;
+  NewEntry entry;
   for (const auto& [table, part] : batch_) {
     if (part.tree.size() == 0) continue;
     const journal::Hash root = part.tree.root();
     about.records.push_back({part.tree.size(), static_cast<std::uint64_t>(part.first_key),
                              static_cast<std::uint64_t>(last_key(table)), std::string(table),
                              text_of(HexadecimalDigits{journal::bytes_of(root)})});
+    entry.record_hashes += part.record_hashes;
   }
   is_batch_ = false;
   batch_.clear();
   if (about.records.empty() && !has_appended_ && journal_size(connection()) > 0) return;
   content_ = R"({"batch":)";
   json::append_canonical<Batch>(content_, RecordFields<Batch>{about});
-  NewEntry entry;
   entry.content = content_ + '}';
   append(entry);
 }

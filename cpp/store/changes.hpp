@@ -86,11 +86,6 @@ class Changes {
   void inserted_in_batch(const R& record, const journal::Hash* content) {
     add_to_batch(R::table, content != nullptr ? *content : content_hash(record));
   }
-  // Adds a record to the batch that was in the store before there was a journal; in order of key.
-  void found(std::string_view table, std::string_view content) {
-    batch_[table].first_key = 1;
-    add_to_batch(table, journal::leaf_hash(content));
-  }
   template <Record R>
   void changed(std::int64_t key, const R& before, const R& after) {
     const json::Difference difference = json::difference(before, after);
@@ -109,6 +104,7 @@ class Changes {
   struct Part {
     std::int64_t first_key = 0;
     journal::Tree tree = {};
+    std::string record_hashes = {};
   };
 
   void begin_part(std::string_view table);

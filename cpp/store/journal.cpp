@@ -128,9 +128,27 @@ void update_head(db::Connection& connection, JournalHead& head) {
       return;
     }
   }
-  head.tree = journal::tree_of(size, [&](unsigned level, std::uint64_t index) {
-    return read_hash(connection, level, index);
-  });
+  head.tree = journal::tree_of(size, hash_reader(connection));
+}
+
+// Returns the hash of a subtree of archived entries.
+Hash read_archived_hash(db::Connection& connection, unsigned level, std::uint64_t index) {
+  db::Query archive =
+      connection.query("SELECT size, hashes FROM journal_archives ORDER BY size DESC LIMIT 1");
+  const std::uint64_t end = (index + 1) << level;
+  if (!archive.step()) throw broken_tree(end - 1);
+  const auto size = static_cast<std::uint64_t>(archive.number(0));
+  const std::string_view hashes = archive.column(1).bytes;
+  // The tree consists of a subtree for each bit of the size that is set.
+  const std::uint64_t larger = size >> level >> 1U;
+  const std::size_t place = static_cast<std::size_t>(std::popcount(larger)) * hash_size;
+  if ((size >> level & 1) == 0 || end != size >> level << level ||
+      hashes.size() < place + hash_size) {
+    throw broken_tree(end - 1);
+  }
+  Hash hash{};
+  std::memcpy(hash.data(), hashes.data() + place, hash_size);
+  return hash;
 }
 
 }  // namespace
@@ -141,11 +159,33 @@ std::uint64_t journal_size(db::Connection& connection) {
   return static_cast<std::uint64_t>(last.number(0)) + 1;
 }
 
+std::uint64_t archived_size(db::Connection& connection) {
+  db::Query archive = connection.query("SELECT coalesce(max(size), 0) FROM journal_archives");
+  archive.step();
+  return static_cast<std::uint64_t>(archive.number(0));
+}
+
+std::int64_t entry_of_newest_archive(db::Connection& connection) {
+  db::Query archive = connection.query("SELECT coalesce(max(entry), -1) FROM journal_archives");
+  archive.step();
+  return archive.number(0);
+}
+
+bool is_archive(std::string_view content) {
+  return content.starts_with(R"({"archive":)");
+}
+
+std::string read_record_hashes(db::Connection& connection, std::uint64_t sequence) {
+  db::Query query = connection.query("SELECT record_hashes FROM journal WHERE sequence = ?");
+  query.bind(1, static_cast<std::int64_t>(sequence));
+  return query.step() ? std::string(query.column(0).bytes) : std::string();
+}
+
 journal::Hash read_hash(db::Connection& connection, unsigned level, std::uint64_t index) {
   const std::uint64_t sequence = ((index + 1) << level) - 1;
   db::Query query = connection.query("SELECT hashes FROM journal WHERE sequence = ?");
   query.bind(1, static_cast<std::int64_t>(sequence));
-  if (!query.step()) throw broken_tree(sequence);
+  if (!query.step()) return read_archived_hash(connection, level, index);
   const std::string_view hashes = query.column(0).bytes;
   if (hashes.size() < (level + 1) * hash_size) throw broken_tree(sequence);
   Hash hash{};
@@ -172,14 +212,16 @@ void append_entry(db::Connection& connection, JournalHead& head, const Origin& o
   const Value operation = symbol(origin.operation);
   const Value resource = symbol(entry.resource);
   static const std::string sql = "INSERT INTO journal (" + std::string(columns) +
-                                 ", hashes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+                                 ", hashes, record_hashes) VALUES"
+                                 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
   connection.run(sql, static_cast<std::int64_t>(sequence), origin.recorded_at.microseconds, actor,
                  customer, operation, resource, nullable(entry.key),
                  entry.id.empty() ? Value::null() : values.identifier(entry.id),
                  std::string_view(entry.content),
                  origin.idempotency_key ? Value::blob(*origin.idempotency_key) : Value::null(),
                  origin.request_id ? text(*origin.request_id) : Value::null(),
-                 Value::blob(bytes_of(hashes)));
+                 Value::blob(bytes_of(hashes)),
+                 entry.record_hashes.empty() ? Value::null() : Value::blob(entry.record_hashes));
 }
 
 void visit_entries(db::Connection& connection, const EntrySelection& selection,
@@ -204,6 +246,8 @@ void visit_entries(db::Connection& connection, const EntrySelection& selection,
               Sql{"resource = ?", {symbol(table)}}.add(" AND key = ?", Value::of(key)));
     }
     if (sql.text.empty()) return;
+  } else if (selection.are_of_many) {
+    add_arm("INDEXED BY journal_of_batches", {"key IS NULL", {}});
   } else if (selection.customer) {
     add_arm("INDEXED BY journal_of_customer", {"customer_id IS NOT NULL", {}});
   } else {
@@ -221,8 +265,9 @@ void visit_entries(db::Connection& connection, const EntrySelection& selection,
 
 std::vector<BatchPart> batch_parts(std::string_view content) {
   std::vector<BatchPart> parts;
-  if (!content.starts_with(R"({"batch":)")) return parts;
-  const json::RawMembers batch = json::raw_members(json::raw_members(content)["batch"]);
+  if (!is_archive(content) && !content.starts_with(R"({"batch":)")) return parts;
+  const json::RawMembers entry = json::raw_members(content);
+  const json::RawMembers batch = json::raw_members(entry.begin()->second);
   const auto records = batch.find("records");
   if (records == batch.end()) return parts;
   for (const std::string& element : json::raw_elements(records->second)) {

@@ -30,8 +30,13 @@ struct NewEntry {
   std::optional<std::int64_t> key = {};  // of the record
   std::string_view id = {};              // of the record
   std::string_view customer = {};        // empty for a batch of several customers
-  std::string content = {};              // a canonical JSON object: after, batch or before
+  std::string content = {};              // a canonical JSON object: after, archive, batch or before
+  std::string record_hashes = {};        // see record_hash_size
 };
+
+// Of each record of a batch, the entry keeps the first bytes of its hash, in the order of the
+// batch's tables and their keys. The root decides whether a record was altered; these say which.
+inline constexpr std::size_t record_hash_size = 2;
 
 // The tree of the journal after its last entry, as far as it is known.
 struct JournalHead {
@@ -39,15 +44,29 @@ struct JournalHead {
   std::string last_hash;
 };
 
-// The number of entries.
+// The number of entries, with the archived ones.
 std::uint64_t journal_size(db::Connection& connection);
+// The number of entries that were moved to files: the first ones.
+std::uint64_t archived_size(db::Connection& connection);
+// The sequence number of the entry of the newest archive; -1 if there is none.
+std::int64_t entry_of_newest_archive(db::Connection& connection);
+// Whether the content of an entry is that of an archive.
+bool is_archive(std::string_view content);
+// The record_hashes of an entry.
+std::string read_record_hashes(db::Connection& connection, std::uint64_t sequence);
 
 // Appends an entry in the connection's transaction.
 void append_entry(db::Connection& connection, JournalHead& head, const Origin& origin,
                   const NewEntry& entry);
 
-// Returns the hash of a complete subtree; see journal::ReadHash.
+// Returns the hash of a complete subtree; see journal::ReadHash. Of archived entries, the store has
+// those of which their tree consists, which suffice for the tree, and for proofs of later entries.
 journal::Hash read_hash(db::Connection& connection, unsigned level, std::uint64_t index);
+inline journal::ReadHash hash_reader(db::Connection& connection) {
+  return [&connection](unsigned level, std::uint64_t index) {
+    return read_hash(connection, level, index);
+  };
+}
 
 // A stored entry. `text` is its canonical JSON, whose SHA-256 (RFC 9162, leaf) is in the tree.
 struct Entry {
@@ -59,19 +78,21 @@ struct Entry {
 // A record: its table and its key.
 using RecordKey = std::pair<std::string, std::int64_t>;
 
-// Selects entries with from <= sequence < end.
+// Selects entries with from <= sequence < end; archived ones are left out.
 struct EntrySelection {
   std::uint64_t from = 0;
   std::uint64_t end = INT64_MAX;
   std::optional<std::string> resource = {};            // of these records
   std::optional<std::vector<RecordKey>> records = {};  // of these records
   std::optional<std::string> customer = {};            // of its records
+  bool are_of_many = false;                            // only those of batches and archives
 };
 // Calls `visit` with each selected entry, in order, until it returns false.
 void visit_entries(db::Connection& connection, const EntrySelection& selection,
                    const std::function<bool(const Entry&)>& visit);
 
-// Returns the parts of a batch, from the content of its entry; nothing for another entry.
+// Returns the parts of a batch or archive, from the content of its entry; nothing for another
+// entry.
 std::vector<BatchPart> batch_parts(std::string_view content);
 
 }  // namespace comptroller::store

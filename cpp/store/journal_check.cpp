@@ -1,9 +1,9 @@
 #include "store/journal_check.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <ranges>
+#include <set>
 
 #include "journal/tree.hpp"
 #include "json/canonical.hpp"
@@ -12,12 +12,15 @@
 #include "model/records/webhooks.hpp"
 #include "store/changes.hpp"
 #include "store/columns.hpp"
+#include "store/journal_records.hpp"
 #include "store/record_entries.hpp"
 #include "store/tables.hpp"
 
 namespace comptroller::store {
 
 namespace {
+
+using journal::Hash;
 
 constexpr std::size_t max_findings = 100;  // of one kind
 
@@ -39,21 +42,56 @@ class Findings {
   std::size_t count_ = 0;
 };
 
-// The records of one table in one batch.
-struct Part {
-  std::uint64_t sequence = 0;  // of the batch
-  std::int64_t first_key = 0;
-  std::int64_t last_key = 0;
-  std::uint64_t count = 0;
-  std::string root;  // hexadecimal
+// A batch, and what is known of its records so far.
+struct Part : BatchOfTable {
+  explicit Part(const BatchOfTable& batch) : BatchOfTable(batch) {}
+
+  // Whether keys follow each other, so that a missing record is known by its key.
+  bool is_contiguous() const {
+    return static_cast<std::uint64_t>(last_key - first_key) + 1 == count;
+  }
+  bool is_altered() const {
+    return tree.size() != count ||
+           comptroller::text_of(HexadecimalDigits{journal::bytes_of(tree.root())}) != root;
+  }
+
   journal::Tree tree = {};
+  std::string record_hashes = {};
+  std::vector<std::int64_t> differing = {};      // keys of records that differ in these
+  std::vector<std::vector<Hash>> subtrees = {};  // by level, if a proof is wanted
 };
-using Parts = std::map<std::string, std::vector<Part>, std::less<>>;
+
+// What the entries say that the records are compared with.
+struct Expected {
+  Batches batches;
+  std::uint64_t from = 0;  // entries before this one are in the digest of an archive
+};
+
+// Checks that the entry of the newest archive is that of the archived entries.
+void check_archive(const std::string& content, const JournalCheck& check, const Hash& root,
+                   Findings& findings) {
+  if (check.archived == 0 && content.empty()) return;
+  json::RawMembers archive;
+  if (!content.empty()) {
+    archive = json::raw_members(json::raw_members(content).begin()->second);
+  }
+  if (archive["entries"] == std::to_string(check.archived) &&
+      archive["root"] ==
+          '"' + comptroller::text_of(HexadecimalDigits{journal::bytes_of(root)}) + '"') {
+    return;
+  }
+  findings.add("journal", "the first " + std::to_string(check.archived) +
+                              " entries were removed, but not by `comptroller journal archive`");
+}
 
 // Computes the tree again, compares it with the stored hashes, and collects the batches.
-void check_entries(db::Connection& connection, JournalCheck& check, Parts& parts) {
+Expected check_entries(db::Connection& connection, JournalCheck& check) {
   Findings findings(check.findings);
-  journal::Tree tree;
+  Expected expected;
+  check.archived = archived_size(connection);
+  journal::Tree tree = journal::tree_of(check.archived, hash_reader(connection));
+  const Hash root_of_archived = tree.root();
+  std::string archive;  // the content of its entry
   visit_entries(connection, {}, [&](const Entry& entry) {
     const std::string name = "entry " + std::to_string(entry.sequence);
     if (entry.sequence != tree.size()) {
@@ -65,28 +103,36 @@ void check_entries(db::Connection& connection, JournalCheck& check, Parts& parts
         std::string_view(reinterpret_cast<const char*>(hashes.data()), hashes.size_bytes())) {
       findings.add("journal", name + " was altered: its content does not have its hash");
     }
-    for (BatchPart& part : batch_parts(entry.content)) {
-      parts[part.resource].push_back({entry.sequence, static_cast<std::int64_t>(part.first_key),
-                                      static_cast<std::int64_t>(part.last_key), part.count,
-                                      std::move(part.root)});
+    if (is_archive(entry.content)) {
+      archive = entry.content;
+      expected.from = entry.sequence;
     }
+    add_batches(expected.batches, entry.sequence, entry.content);
     return true;
   });
-  findings.close("journal");
   check.size = tree.size();
   check.root = tree.root();
-  for (auto& [table, list] : parts) std::ranges::sort(list, {}, &Part::first_key);
+  check_archive(archive, check, root_of_archived, findings);
+  findings.close("journal");
+  return expected;
 }
 
 // The records of one table, checked in order of key.
 template <Record R>
 class TableCheck {
  public:
-  TableCheck(db::Connection& connection, std::vector<Part>& parts, Findings& findings)
+  TableCheck(db::Connection& connection, const Expected& expected, Findings& findings,
+             RecordProofs& proofs)
       : connection_(connection),
-        entries_(connection, {.table = R::table}),
-        parts_(parts),
-        findings_(findings) {}
+        entries_(connection,
+                 {.table = R::table, .after = static_cast<std::int64_t>(expected.from) - 1}),
+        findings_(findings),
+        proofs_(proofs) {
+    const auto batches = expected.batches.find(R::table);
+    if (batches == expected.batches.end()) return;
+    for (const BatchOfTable& batch : batches->second) parts_.emplace_back(batch);
+    std::ranges::sort(parts_, {}, &Part::first_key);
+  }
 
   void run() {
     db::Query rows = connection_.query("SELECT " + select_list<R>() + ", key FROM " +
@@ -110,11 +156,12 @@ class TableCheck {
       }
     }
     check_missing(std::nullopt);
-    for (const Part& part : parts_) check_part(part);
+    while (part_ < parts_.size()) leave_part();
   }
 
  private:
   void differs(std::int64_t key, const std::string& how) {
+    reported_.insert(key);
     findings_.add(R::table, "the record with key " + std::to_string(key) + " " + how);
   }
 
@@ -149,11 +196,8 @@ class TableCheck {
         if (found == state->end() || found->second != value) {
           return differs(key, not_as_written(member, where));
         }
-        state->erase(found);
       }
-      for (const auto& [member, value] : json::raw_members(before->second)) {
-        (*state)[member] = value;
-      }
+      undo(*state, content);
     }
     if (state) add_to_batch(key, json::to_object(*state));
   }
@@ -175,44 +219,112 @@ class TableCheck {
   }
 
   void add_to_batch(std::int64_t key, std::string_view content) {
-    while (part_ < parts_.size() && parts_[part_].last_key < key) ++part_;
+    while (part_ < parts_.size() && parts_[part_].last_key < key) leave_part();
     if (part_ == parts_.size() || parts_[part_].first_key > key) {
       return differs(key, "was not written by comptroller: it has no entry in the journal");
     }
-    parts_[part_].tree.append(journal::leaf_hash(content));
+    Part& part = parts_[part_];
+    if (part.tree.size() == 0) enter(part);
+    const Hash hash = journal::leaf_hash(content);
+    const std::uint64_t index = part.tree.size();
+    if (part.is_contiguous()) {
+      for (; next_key_ < key; ++next_key_) missing(part, next_key_);
+      next_key_ = key + 1;
+    }
+    const auto place =
+        part.is_contiguous() ? static_cast<std::uint64_t>(key - part.first_key) : index;
+    const std::size_t from = static_cast<std::size_t>(place) * record_hash_size;
+    if (from < part.record_hashes.size() && part.differing.size() < max_findings &&
+        std::string_view(part.record_hashes).substr(from, record_hash_size) !=
+            journal::bytes_of(hash).substr(0, record_hash_size)) {
+      part.differing.push_back(key);
+    }
+    const auto completed = part.tree.append(hash);
+    if (part.subtrees.empty()) return;
+    for (std::size_t level = 0; level < completed.size(); ++level) {
+      part.subtrees[level].push_back(completed[level]);
+    }
+    if (const auto wanted = proofs_.find(key); wanted != proofs_.end()) {
+      wanted->second = {part.sequence, index};
+    }
   }
 
-  void check_part(const Part& part) {
-    const std::string records = "the records that entry " + std::to_string(part.sequence) +
-                                " inserted (keys " + std::to_string(part.first_key) + " to " +
-                                std::to_string(part.last_key) + ")";
-    if (part.tree.size() != part.count) {
-      findings_.add(R::table, records + " are " + std::to_string(part.tree.size()) + ", not " +
-                                  std::to_string(part.count));
-      return;
+  void enter(Part& part) {
+    next_key_ = part.first_key;
+    part.record_hashes = read_record_hashes(connection_, part.sequence);
+    const std::size_t before = part.record_hashes_before * record_hash_size;
+    const std::size_t size = part.count * record_hash_size;
+    const bool has_all = part.record_hashes.size() >= before + size;
+    part.record_hashes = has_all ? part.record_hashes.substr(before, size) : std::string();
+    const auto wanted = proofs_.lower_bound(part.first_key);
+    if (wanted != proofs_.end() && wanted->first <= part.last_key) part.subtrees.resize(64);
+  }
+
+  // A record that differs from its entries is not among those of its part.
+  void missing(const Part& part, std::int64_t key) {
+    if (reported_.contains(key)) return;
+    differs(key, "is missing; it was inserted by entry " + std::to_string(part.sequence));
+  }
+
+  // Checks the records of the current part, and goes on to the next one.
+  void leave_part() {
+    Part& part = parts_[part_++];
+    if (part.tree.size() == 0) next_key_ = part.first_key;
+    if (part.is_altered()) {
+      report(part);
+    } else if (!part.differing.empty() || part.record_hashes.empty()) {
+      findings_.add(R::table, "the short hashes of the records of entry " +
+                                  std::to_string(part.sequence) + " were altered");
     }
-    const journal::Hash root = part.tree.root();
-    if (comptroller::text_of(HexadecimalDigits{journal::bytes_of(root)}) != part.root) {
-      findings_.add(R::table, records + " were altered: their digest differs");
+    for (auto& [key, proof] : proofs_) {
+      if (key < part.first_key || key > part.last_key || part.subtrees.empty()) continue;
+      if (proof.index >= part.tree.size()) continue;  // it is missing
+      proof.path = journal::inclusion_proof(
+          proof.index, part.tree.size(), [&](unsigned level, std::uint64_t index) {
+            return part.subtrees.at(level).at(static_cast<std::size_t>(index));
+          });
     }
+    part.subtrees = {};
+    part.record_hashes = {};
+  }
+
+  // Names the records of a part that differ, as far as they are known.
+  void report(const Part& part) {
+    const std::string by = " by entry " + std::to_string(part.sequence);
+    if (part.is_contiguous()) {
+      for (; next_key_ <= part.last_key; ++next_key_) missing(part, next_key_);
+    }
+    for (const std::int64_t key : part.differing) {
+      differs(key, "is not as it was inserted" + by);
+      if (!part.is_contiguous()) break;  // the others may only have moved up
+    }
+    if (!part.differing.empty() || (part.is_contiguous() && part.tree.size() < part.count)) return;
+    findings_.add(R::table, "records that were inserted" + by + " (keys " +
+                                std::to_string(part.first_key) + " to " +
+                                std::to_string(part.last_key) + ") were altered");
   }
 
   db::Connection& connection_;
   RecordEntries entries_;
-  std::vector<Part>& parts_;
   Findings& findings_;
-  std::size_t part_ = 0;  // of the next key
+  RecordProofs& proofs_;
+  std::vector<Part> parts_;
+  std::set<std::int64_t> reported_;  // keys
+  std::size_t part_ = 0;             // of the next key
+  std::int64_t next_key_ = 0;        // of a part whose keys follow each other
 };
 
 }  // namespace
 
-JournalCheck check_journal(db::Connection& connection) {
+JournalCheck check_journal(db::Connection& connection,
+                           std::map<std::string, RecordProofs, std::less<>>* proofs) {
   JournalCheck check;
-  Parts parts;
-  check_entries(connection, check, parts);
+  const Expected expected = check_entries(connection, check);
   const auto check_table = [&]<class R>() {
     Findings findings(check.findings);
-    TableCheck<R>(connection, parts[std::string(R::table)], findings).run();
+    RecordProofs none;
+    RecordProofs& wanted = proofs != nullptr ? (*proofs)[std::string(R::table)] : none;
+    TableCheck<R>(connection, expected, findings, wanted).run();
     findings.close(R::table);
   };
   for_each_table(check_table);

@@ -104,7 +104,10 @@ class Sample:
 class Store:
     """One store file. May be used from many threads; releases the GIL inside."""
 
-    def __init__(self, path: str, read_only: bool = False) -> None: ...
+    # `progress` is called with the number of records while a store gets its journal.
+    def __init__(
+        self, path: str, read_only: bool = False, progress: Callable[[int], object] | None = None
+    ) -> None: ...
     def call(
         self,
         principal: Principal,
@@ -140,7 +143,9 @@ class Store:
         path: str,
         format: str,
         parameters: list[tuple[str, str]],
-    ) -> int: ...
+    ) -> tuple[int, tuple[int, str] | None]:
+        """Returns the number of rows, and the journal's size and root; None for a client."""
+
     def stream(
         self,
         principal: Principal,
@@ -148,6 +153,15 @@ class Store:
         columns: list[str] | None,
         parameters: list[tuple[str, str]],
     ) -> ArrowSource: ...
+    def stream_with_head(
+        self,
+        principal: Principal,
+        kind: str,
+        columns: list[str] | None,
+        parameters: list[tuple[str, str]],
+    ) -> tuple[ArrowSource, Callable[[], tuple[int, str] | None]]:
+        """Also returns a function for the journal's size and root in the state that was read."""
+
     # Changes with every commit of any process.
     def version(self) -> int: ...
     # The number of commits of 1 write, 2, up to 4, and so on; and the number of writes.
@@ -155,7 +169,7 @@ class Store:
     # The bytes of the write-ahead log, those that are not in the store's file yet, and whether the
     # latter are many.
     def log_size(self) -> tuple[int, int, bool]: ...
-    def backup(self, principal: Principal, destination: str) -> None: ...
+    def backup(self, principal: Principal, destination: str) -> tuple[int, str]: ...
     def check(self, principal: Principal) -> bytes: ...
     def close(self) -> None: ...
 
@@ -303,6 +317,15 @@ def end_with_input(*, within_s: int) -> None:
 def rule_of(message: str) -> str:
     """Returns the message of a rejection without the values in it."""
 
+def journal_entries(
+    store: Store,
+    principal: Principal,
+    from_sequence: int,
+    limit: int,
+    are_of_many: bool = False,
+) -> bytes:
+    """Returns a page of entries as JSON; with `are_of_many`, those of batches and archives."""
+
 def verify_journal(
     store: Store, principal: Principal, checkpoint: str | None, verifier_key: str
 ) -> bytes:
@@ -310,6 +333,23 @@ def verify_journal(
 
 def sign_checkpoint(store: Store, principal: Principal, name: str, seed: bytes) -> bytes:
     """Returns a signed checkpoint of the journal."""
+
+def sign_head(name: str, seed: bytes, size: int, root: str) -> bytes:
+    """Returns a signed checkpoint with this size and root."""
+
+def open_checkpoint(checkpoint: str, verifier_key: str) -> tuple[int, str]:
+    """Returns the size and the root of a signed checkpoint."""
+
+def journal_head(store: Store, principal: Principal, size: int | None = None) -> tuple[int, str]:
+    """Returns the size and the root of the journal, or its root when it had `size` entries."""
+
+def record_histories(
+    store: Store, principal: Principal, names: list[tuple[str, str]], with_proofs: bool
+) -> bytes:
+    """Returns records, by table and id, with their entries, as JSON."""
+
+def archive_journal(store: Store, principal: Principal, size: int, sha256: str, root: str) -> None:
+    """Deletes the entries that a file has."""
 
 def verifier_key(name: str, seed: bytes) -> str:
     """Returns the key that verifies the checkpoints of a signing key."""

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import islice
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from comptroller import _core, arguments
 from comptroller.arguments import Id
+from comptroller.bulk.exported import JournalState
 from comptroller.errors import unsupported, unusable
 from comptroller.operations.resource import Transport, read_answer, request
+from comptroller.records import InclusionProof
 from comptroller.secret_file import SecretFile
 
 if TYPE_CHECKING:
     from comptroller._core import Principal, Store
-    from comptroller.records import InclusionProof
+    from comptroller.arguments import Timestamp
+    from comptroller.bulk.archiving import Archived
     from comptroller.values import JournalResource
 
 _PAGE = 1000
@@ -32,7 +36,8 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
     change affected, or the whole record if it was created or deleted; an unset member is left out,
     and a document such as ``metadata`` is its JSON text. `batch` has what a load inserted: the
     number of records of each table, their keys, the root of a Merkle tree over their content, and
-    the SHA-256 of the input. `idempotency_key` is the SHA-256 of the key.
+    the SHA-256 of the input. `archive` has how many entries were moved to a file, the SHA-256 of
+    that file, and the same of all records. `idempotency_key` is the SHA-256 of the key.
     """
 
     sequence: int
@@ -46,6 +51,7 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
     before: dict[str, Any] | None = None
     after: dict[str, Any] | None = None
     batch: dict[str, Any] | None = None
+    archive: dict[str, Any] | None = None
     request_id: str | None = None
     idempotency_key: str | None = None
 
@@ -58,12 +64,16 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Verification(msgspec.Struct, frozen=True):
-    """The result of `Journal.verify`: `size` entries with the root `root` (hexadecimal digits)."""
+    """The result of `Journal.verify`: `size` entries with the root `root` (hexadecimal digits).
+
+    The first `archived` of them are only in files.
+    """
 
     ok: bool
     size: int
     root: str
     findings: list[Finding]
+    archived: int = 0
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -71,6 +81,45 @@ class Checkpoint(msgspec.Struct, frozen=True):
 
     checkpoint: str
     key: str
+
+
+class Inserted(msgspec.Struct, frozen=True):
+    """A record as a batch has it: leaf `index` of the tree of the `count` records of its table.
+
+    `content` is its canonical JSON, `root` the root in the entry of the batch. Hashes are
+    hexadecimal digits.
+    """
+
+    content: str
+    index: int
+    count: int
+    root: str
+    proof: list[str]
+
+
+class RecordHistory(msgspec.Struct, frozen=True):
+    """A record and the sequence numbers of its entries.
+
+    `content` is its canonical JSON, None if it was deleted. `inserted_by` is the entry of the load
+    that inserted it, or of the archive that has it.
+    """
+
+    resource: str
+    key: int
+    entries: list[int]
+    content: str | None = None
+    inserted_by: int | None = None
+    inserted: Inserted | None = None
+
+
+class Histories(msgspec.Struct, frozen=True):
+    """Records with their entries, at a time when the journal had this size and root."""
+
+    size: int
+    root: str
+    records: list[RecordHistory]
+    entries: list[InclusionProof]
+    findings: list[Finding]
 
 
 class JournalHost(Transport, Protocol):
@@ -81,6 +130,10 @@ class JournalHost(Transport, Protocol):
 
     def checkpoint(self) -> Checkpoint:
         """Returns a checkpoint of the journal, signed, and the key that verifies it."""
+
+    @property
+    def path(self) -> str | None:
+        """The store's file; None for a store in memory, and for a server's."""
 
 
 class Journal:
@@ -139,15 +192,91 @@ class Journal:
             yield from page.items
             after, has_more = page.last, page.has_more
 
+    def texts(self) -> Iterator[str]:
+        """Yields the canonical JSON of each entry that is not archived, in order of commit."""
+        place, begin = self._host.store_with_principal(), 0
+        while True:
+            answer = _core.journal_entries(*place, begin, _PAGE)
+            page = msgspec.json.decode(answer, type=_Texts).items
+            if not page:
+                return
+            yield from (bytes(each).decode() for each in page)
+            begin = msgspec.json.decode(page[-1], type=_Place).sequence + 1
+
+    def batches(self) -> Iterator[JournalEntry]:
+        """Yields the entries of many records: of loads, archives and the beginning."""
+        place, begin = self._host.store_with_principal(), 0
+        while True:
+            answer = _core.journal_entries(*place, begin, _PAGE, are_of_many=True)
+            page = msgspec.json.decode(answer, type=_Entries).items
+            if not page:
+                return
+            yield from page
+            begin = page[-1].sequence + 1
+
+    def removed_controls(self, identity: str) -> Iterator[str]:
+        """Yields the ids of controls of an identity that were removed: only entries have them."""
+        for entry in self.iter(resource="controls"):
+            before = entry.before or {}
+            if entry.after is None and before.get("identity_id") == identity and entry.id:
+                yield entry.id
+
+    def first(self) -> int:
+        """Returns the sequence number of the first entry that is not archived."""
+        return self.list(limit=1)[0].sequence
+
     def prove(self, sequence: int) -> InclusionProof:
         """Returns the proof that an entry is in the journal. Raises NotFound."""
-        from comptroller.records import InclusionProof
-
         number = arguments.whole("sequence", sequence, (1 << 63) - 1)
         sent = request("journal.prove", {"sequence": number})
         return read_answer(sent.operation, self._host.call(*sent), InclusionProof)
 
-    def verify(self, checkpoint: str | None = None, key: str | None = None) -> Verification:
+    def histories(
+        self, names: Sequence[tuple[str, str]], *, with_proofs: bool = False
+    ) -> Histories:
+        """Returns records and their entries.
+
+        Args:
+            names: the tables and ids of the records; of ``balances``, the id of the address.
+            with_proofs: verifies the store, and returns the findings and all proofs.
+        """
+        answer = _core.record_histories(
+            *self._host.store_with_principal(), list(names), with_proofs
+        )
+        return msgspec.json.decode(answer, type=Histories)
+
+    def archive(self, before: Timestamp, out: str | PathLike[str]) -> Archived:
+        """Moves the entries that were recorded before a time to a Parquet file.
+
+        The tree of the journal stays: checkpoints, proofs of later entries and `verify` go on. The
+        store is verified first, and an entry ``journal.archive`` has the SHA-256 of the file and
+        the digest of all records. Entries are deleted only when the file is durable.
+
+        Args:
+            before: the time; a day is its start in UTC.
+            out: the new file. Keep it: only it proves what its entries say.
+
+        Raises:
+            InvalidRequest: no entry was recorded before that time, or the path is of a store.
+            Unusable: the file exists or cannot be written; or a record or an entry was altered.
+            MissingExtra: DuckDB is not installed.
+        """
+        from comptroller.bulk.archiving import archive
+
+        return archive(self, before, arguments.path("out", out))
+
+    def remove_archived(self, archived: Archived) -> None:
+        """Deletes the entries that the file of an archive has."""
+        _core.archive_journal(
+            *self._host.store_with_principal(), archived.size, archived.sha256, archived.root
+        )
+
+    def verify(
+        self,
+        checkpoint: str | None = None,
+        key: str | None = None,
+        archives: Sequence[str | PathLike[str]] = (),
+    ) -> Verification:
         """Checks that no record and no entry was altered behind the service's back.
 
         Computes the tree again from the entries, and compares each record with its entries. Only a
@@ -157,13 +286,43 @@ class Journal:
         Args:
             checkpoint: an earlier result of `checkpoint`. The journal must begin with it.
             key: the verifier key of the checkpoint; default: that of this store.
+            archives: all files of `archive`, whose entries are verified too.
 
         Raises:
-            InvalidRequest: the checkpoint has no valid signature of the key.
+            InvalidRequest: the checkpoint has no valid signature of the key; or all of its entries
+                are archived, and `archives` has not all files.
         """
         verifier = (key or self.key()) if checkpoint is not None else ""
-        answer = _core.verify_journal(*self._host.store_with_principal(), checkpoint, verifier)
-        return msgspec.json.decode(answer, type=Verification)
+        place = self._host.store_with_principal()
+        if archives:
+            from comptroller.bulk.archiving import verify_archives
+
+            head = None if checkpoint is None else _core.open_checkpoint(checkpoint, verifier)
+            found, is_archived = verify_archives(self, archives, head)
+            findings = [Finding(check, message) for check, message in found]
+            checkpoint = None if is_archived else checkpoint
+        answer = _core.verify_journal(*place, checkpoint, verifier)
+        result = msgspec.json.decode(answer, type=Verification)
+        if archives and findings:
+            return msgspec.structs.replace(result, ok=False, findings=result.findings + findings)
+        return result
+
+    def state(self, size: int | None = None) -> JournalState:
+        """Returns the size and root of the journal, or its root when it had `size` entries.
+
+        Raises InvalidRequest if it has fewer, or if their root is only in an archive.
+        """
+        if size is not None:
+            size = arguments.whole("size", size, 1 << 62)
+        return JournalState(*_core.journal_head(*self._host.store_with_principal(), size))
+
+    def signed(self, state: JournalState) -> JournalState:
+        """Returns a state with its checkpoint, if the store has a key for checkpoints."""
+        key = None if self._host.path is None else stored_key(self._host.path)
+        if key is None:
+            return state
+        note: bytes = _core.sign_head(*key, state.size, state.root)
+        return msgspec.structs.replace(state, checkpoint=note.decode())
 
     def checkpoint(self) -> str:
         """Returns the size and root of the journal, signed: a C2SP tlog-checkpoint.
@@ -188,16 +347,26 @@ def sign_checkpoint(store: Store, principal: Principal, path: str | None) -> Che
 def _signing_key(path: str | None) -> tuple[str, bytes]:
     if path is None:
         raise unsupported("a store in memory has no key for checkpoints")
+    key = stored_key(path)
+    if key is not None:
+        return key
+    file = key_file_of(path)
+    with file.changing():
+        if file.read() is None:
+            # A name without spaces and plus signs, as the format of notes asks.
+            name = f"comptroller-{secrets.token_hex(8)}"
+            file.write(
+                msgspec.json.encode({"name": name, "seed": secrets.token_bytes(_SEED_BYTES)})
+            )
+    return _signing_key(path)
+
+
+def stored_key(path: str) -> tuple[str, bytes] | None:
+    """Returns the name and the seed of the key for checkpoints, if the store has one."""
     file = key_file_of(path)
     data = file.read()
     if data is None:
-        with file.changing():
-            data = file.read()
-            if data is None:
-                # A name without spaces and plus signs, as the format of notes asks.
-                name = f"comptroller-{secrets.token_hex(8)}"
-                data = msgspec.json.encode({"name": name, "seed": secrets.token_bytes(_SEED_BYTES)})
-                file.write(data)
+        return None
     try:
         key = msgspec.json.decode(data, type=_Key)
     except msgspec.MsgspecError as error:
@@ -214,6 +383,18 @@ class _Page(msgspec.Struct):
     items: list[JournalEntry]
     last: int
     has_more: bool
+
+
+class _Entries(msgspec.Struct):
+    items: list[JournalEntry]
+
+
+class _Texts(msgspec.Struct):
+    items: list[msgspec.Raw]
+
+
+class _Place(msgspec.Struct):
+    sequence: int
 
 
 class _Key(msgspec.Struct):

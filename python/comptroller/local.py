@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comptroller import arguments
 from comptroller._core import Principal, Store
+from comptroller.bulk.exported import Exported, JournalState
 from comptroller.bulk.files import refuse_beside_store, refuse_store
 from comptroller.bulk.loading import LoadOptions, Opened
 from comptroller.bulk.streams import Stream
+from comptroller.display.progress import Progress, observer
 from comptroller.errors import invalid
 from comptroller.service import Service
 
@@ -66,18 +68,33 @@ class LocalHost:
             rejected=options.rejected,
         )
 
-    def export(self, kind: str, path: str, format: str, parameters: list[tuple[str, str]]) -> int:
+    def export(
+        self, kind: str, path: str, format: str, parameters: list[tuple[str, str]]
+    ) -> Exported:
         """Writes records of the store to a file; returns the row count."""
-        return self.store.export(self.principal, kind, path, format, parameters)
+        rows, head = self.store.export(self.principal, kind, path, format, parameters)
+        return Exported(rows, None if head is None else JournalState(*head))
+
+    def stream_with_head(
+        self, kind: str, columns: list[str] | None, parameters: list[tuple[str, str]]
+    ) -> tuple[Stream, Callable[[], JournalState | None]]:
+        """Returns records, and a function for the state of the journal that they are of."""
+        rows, head = self.store.stream_with_head(self.principal, kind, columns, parameters)
+
+        def state() -> JournalState | None:
+            found = head()
+            return None if found is None else JournalState(*found)
+
+        return Stream(kind, rows), state
 
     def require_writable(self, path: str) -> None:
         """Raises InvalidRequest for a file of any store."""
         refuse_store("path", path)
 
-    def backup(self, destination: str) -> None:
-        """Copies the store."""
+    def backup(self, destination: str) -> JournalState:
+        """Copies the store; returns the state of the copy's journal."""
         refuse_beside_store("destination", destination)
-        self.store.backup(self.principal, destination)
+        return JournalState(*self.store.backup(self.principal, destination))
 
     def store_with_principal(self) -> tuple[Store, Principal]:
         """Returns the store and the caller."""
@@ -118,6 +135,7 @@ def open(
     client_id: str | None = None,
     actor: str | None = None,
     read_only: bool = False,
+    progress: Progress | bool | None = None,
 ) -> Service:
     """Opens a store file as its operator or as a client; creates the file if it is missing.
 
@@ -133,6 +151,8 @@ def open(
             ``deleted_by`` of controls, which clients can read; 1 to 128 printable characters. By
             default ``operator``.
         read_only: opens the store without writing or migrating it.
+        progress: as for `Service.load`, while a store of an earlier version gets its journal, which
+            reads all of its records; the numbers of bytes are 0.
 
     Raises:
         Unusable: the path cannot be opened, is not a store, or is a store of a newer version; or
@@ -149,7 +169,10 @@ def open(
         None if actor is None else _actor(actor),
     )
     mode = ", read only" if arguments.flag("read_only", read_only) else ""
-    store = Store(place, read_only)
+    with observer(progress, f"migrating {place}") as observed:
+        # A lambda of an observer, because the number of bytes is unknown.
+        advance = None if observed is None else lambda records: observed(0, None, records)
+        store = Store(place, read_only, advance)
     host = LocalHost(store, principal, None if place == ":memory:" else place)
     who = _title(principal) + ("" if actor is None else f" {actor!r}")
     return Service(host, f"{place!r}, {who}{mode}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +15,7 @@ import msgspec
 from comptroller import arguments, decoding
 from comptroller.arguments import Filter
 from comptroller.bulk.excel import write_excel
+from comptroller.bulk.exported import Exported, JournalState
 from comptroller.bulk.files import export_format
 from comptroller.bulk.folders import files_of_kinds
 from comptroller.bulk.loading import LoadOptions, LoadResult, Opened
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from comptroller.analysis.reconciliation import Reconciliation
     from comptroller.analysis.reports import Reports
     from comptroller.analysis.table import Table
+    from comptroller.bulk.evidence import Evidence
+    from comptroller.bulk.streams import Stream
     from comptroller.journal import Checkpoint, Journal
     from comptroller.operations.changes import Changes
     from comptroller.operations.webhooks import WebhookOperations
@@ -45,14 +48,21 @@ class Host(Transport, Protocol):
     def load(self, kind: str, given: Opened, options: LoadOptions, accounts: list[bytes]) -> None:
         """Loads records; appends the LoadResult as JSON, also if an exception ends the load."""
 
-    def export(self, kind: str, path: str, format: str, parameters: list[tuple[str, str]]) -> int:
+    def export(
+        self, kind: str, path: str, format: str, parameters: list[tuple[str, str]]
+    ) -> Exported:
         """Writes an NDJSON or CSV file, or standard output for ``-``; returns the row count."""
+
+    def stream_with_head(
+        self, kind: str, columns: list[str] | None, parameters: list[tuple[str, str]]
+    ) -> tuple[Stream, Callable[[], JournalState | None]]:
+        """Returns records, and a function for the state of the journal that they are of."""
 
     def require_writable(self, path: str) -> None:
         """Raises InvalidRequest for a file that an export may not replace."""
 
-    def backup(self, destination: str) -> None:
-        """Copies the store."""
+    def backup(self, destination: str) -> JournalState:
+        """Copies the store; returns the state of the copy's journal."""
 
     def check(self) -> bytes:
         """Examines the whole store; returns the findings as JSON."""
@@ -109,7 +119,8 @@ class Service(Resources):
         from comptroller.analysis.tables import ServiceTables
 
         if self._reports is None:
-            self._reports = Reports(ServiceTables(self._resources(), self._host.version))
+            tables = ServiceTables(self._resources(), self._host.version, self.journal)
+            self._reports = Reports(tables)
         return self._reports
 
     @property
@@ -255,7 +266,7 @@ class Service(Resources):
         *,
         partition: str | Sequence[str] | None = None,
         **filters: Filter,
-    ) -> int:
+    ) -> Exported:
         """Writes the records of a kind that match the filters; returns how many.
 
         The file appears when it is complete, and replaces an existing file. Loading the file
@@ -272,6 +283,10 @@ class Service(Resources):
                 have all columns. Periods are those of ``created_at`` (for balances, of ``at``).
             filters: those of the kind's `list`; deleted controls are included unless
                 ``include_deleted=False``.
+
+        Returns:
+            The number of records, whose ``journal`` is the size and root of the journal in the
+            exported state, for the operator of a store in this process.
 
         Raises:
             InvalidRequest: the kind, format, a filter or a partition key is unknown, or the path
@@ -298,26 +313,41 @@ class Service(Resources):
         if target == "-" and format in ("parquet", "xlsx"):
             raise invalid("path", f"{format} cannot go to standard output; name a file")
         with busy(f"exporting {kind}"):
+            exported = self._export(kind, target, format, parameters, keys)
+        if exported.journal is None:
+            return exported
+        return Exported(exported, self.journal.signed(exported.journal))
+
+    def _export(
+        self,
+        kind: str,
+        target: str,
+        format: str,
+        parameters: list[tuple[str, str]],
+        keys: list[str],
+    ) -> Exported:
+        """Writes the file of an export whose arguments are valid."""
+        if format not in ("parquet", "xlsx"):
+            return self._host.export(kind, target, format, parameters)
+        with TemporaryDirectory() as folder:
             if format == "xlsx":
-                with TemporaryDirectory() as folder:
-                    rows = self._host.export(kind, f"{folder}/rows.csv", "csv", parameters)
-                    write_excel(f"{folder}/rows.csv", target)
-                    return rows
-            if format != "parquet":
-                return self._host.export(kind, target, format, parameters)
+                rows = self._host.export(kind, f"{folder}/rows.csv", "csv", parameters)
+                write_excel(f"{folder}/rows.csv", target)
+                return rows
             from comptroller.description import stored_members
 
             # The other formats also leave out the members that are derived from controls, and the
             # identities that only their controls name; the latter are no lines to load.
             columns = stored_members(kind) if kind == "identities" else None
-            stream = self._host.stream(kind, columns, parameters)
-            with TemporaryDirectory() as folder:
-                lines = f"{folder}/lines.ndjson" if kind == "identities" else None
-                if lines:
-                    self._host.export(kind, lines, "ndjson", parameters)
-                if keys:
-                    return write_dataset(stream, target, keys, lines)
-                return write_parquet(stream, target, lines)
+            stream, state = self._host.stream_with_head(kind, columns, parameters)
+            lines = f"{folder}/lines.ndjson" if kind == "identities" else None
+            if lines:
+                self._host.export(kind, lines, "ndjson", parameters)
+            if keys:
+                written = write_dataset(stream, target, keys, lines)
+            else:
+                written = write_parquet(stream, target, lines)
+            return Exported(written, state())
 
     def query(self, sql: str, files: FileOptions | None = None, /, **tables: LoadSource) -> Table:
         """Runs a read-only SQL query over the records, with tables of the caller.
@@ -396,11 +426,14 @@ class Service(Resources):
         with busy(f"reconciling {kind}"):
             return reconcile(self, kind, source, on, compare, where or {}, options)
 
-    def backup(self, destination: str | os.PathLike[str]) -> None:
+    def backup(self, destination: str | os.PathLike[str]) -> JournalState:
         """Copies the store to a new file; the copy is consistent even while others write.
 
         Args:
             destination: the path of the new file.
+
+        Returns:
+            The size and root of the journal of the copy, and its checkpoint.
 
         Raises:
             InvalidRequest: the destination is a file of an open store.
@@ -409,7 +442,37 @@ class Service(Resources):
             Unsupported: the store is remote.
         """
         with busy("copying the store"):
-            self._host.backup(arguments.path("destination", destination))
+            state = self._host.backup(arguments.path("destination", destination))
+        return self.journal.signed(state)
+
+    def evidence(
+        self,
+        out: str | os.PathLike[str],
+        *,
+        identity: str | None = None,
+        group: str | None = None,
+    ) -> Evidence:
+        """Writes a folder that proves to others who changed the records of a subject, and how.
+
+        It has the records, their entries of the journal with proofs, a checkpoint and its key, a
+        page that explains them, and a program that checks them without the store. The store is
+        verified first. Only for the operator.
+
+        Args:
+            out: the path of the new folder.
+            identity: an identity, with its controls and orchestrations.
+            group: the id of a payout group, with its addresses, their balances, and its claims.
+
+        Raises:
+            InvalidRequest: not exactly one subject is given.
+            NotFound: there is no such record.
+            Unusable: a record or an entry was altered, or the folder cannot be written.
+            Unsupported: the store is remote, or in memory.
+        """
+        from comptroller.bulk.evidence import write_evidence
+
+        with busy("writing the evidence"):
+            return write_evidence(self, arguments.path("out", out), identity, group)
 
     @property
     def journal(self) -> Journal:

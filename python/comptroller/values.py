@@ -64,6 +64,25 @@ ChangedResource: TypeAlias = Literal[
     "claims",
 ]
 
+#: identities: identities.
+#: controls: identity controls.
+#: orchestrations: orchestrations.
+#: payout_groups: payout groups.
+#: reward_addresses: reward addresses.
+#: balances: balances, which only the operator sees.
+#: claims: reward claims.
+#: webhooks: webhooks, which are no records of the feed.
+JournalResource: TypeAlias = Literal[
+    "identities",
+    "controls",
+    "orchestrations",
+    "payout_groups",
+    "reward_addresses",
+    "balances",
+    "claims",
+    "webhooks",
+]
+
 #: ACTIVE: events are delivered to it.
 #: PAUSED: no events are delivered to it until its status is set to ACTIVE.
 WebhookStatus: TypeAlias = Literal["ACTIVE", "PAUSED"]

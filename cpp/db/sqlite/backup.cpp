@@ -11,7 +11,7 @@ namespace {
 
 constexpr int steps_between_synchronising = 16;  // keeps each wait for the disk short
 
-void copy(SqliteConnection& source, files::WholeFile& file) {
+void copy(SqliteConnection& source, files::WholeFile& file, const Database::Observe& observe) {
   // No other process uses the file before it has its name, so it needs neither a journal nor
   // SQLite's fsync.
   // SQLite would take a relative path such as file:name for a URI.
@@ -26,6 +26,7 @@ void copy(SqliteConnection& source, files::WholeFile& file) {
     if (steps % steps_between_synchronising == 0) file.synchronise();
   }
   source.check_state();
+  if (observe) observe(source);
 }
 
 }  // namespace
@@ -42,11 +43,12 @@ bool step(const Backup& backup, int pages, SqliteConnection& waiting) {
   return result == SQLITE_OK;
 }
 
-void back_up(SqliteConnection& source, const std::string& destination) {
+void back_up(SqliteConnection& source, const std::string& destination,
+             const Database::Observe& observe) {
   if (destination.empty()) throw Error::invalid("destination", "must name a file");
   files::WholeFile file(destination, files::WholeFile::Existing::refuse);
   try {
-    copy(source, file);
+    copy(source, file, observe);
   } catch (const Error& failure) {
     throw Error(failure.code(), "cannot back up to " + destination + ": " + failure.what());
   }

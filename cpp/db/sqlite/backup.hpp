@@ -19,7 +19,9 @@ bool step(const Backup& backup, int pages, SqliteConnection& waiting);
 
 // Copies one snapshot of the database that `source` reads into a new file. The file appears under
 // its name, durably, when it is complete. Throws unusable or unavailable, naming the destination,
-// if it exists already or cannot be written, and the exception that interrupts `source`.
-void back_up(SqliteConnection& source, const std::string& destination);
+// if it exists already or cannot be written, and the exception that interrupts `source`. `observe`
+// is called with `source` in this snapshot.
+void back_up(SqliteConnection& source, const std::string& destination,
+             const Database::Observe& observe);
 
 }  // namespace comptroller::db::sqlite

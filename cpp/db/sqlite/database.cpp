@@ -74,7 +74,7 @@ class SqliteDatabase final : public Database {
   std::string folder() const override { return filesystem::path(path_).parent_path().string(); }
   bool owns(const std::string& path) const override { return find_open_file(path).has_value(); }
   Health health() override;
-  void backup(const std::string& destination) override;
+  void backup(const std::string& destination, const Observe& observe) override;
   void interrupt() noexcept override { interrupt_.close(); }
 
  private:
@@ -265,8 +265,8 @@ Health SqliteDatabase::health() {
   return health;
 }
 
-void SqliteDatabase::backup(const std::string& destination) {
-  back_up(sqlite(*reader()), destination);
+void SqliteDatabase::backup(const std::string& destination, const Observe& observe) {
+  back_up(sqlite(*reader()), destination, observe);
 }
 
 // Throws if other paths lead to the file. SQLite finds the log by the path, so writes by two paths

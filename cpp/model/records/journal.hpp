@@ -33,4 +33,12 @@ struct Batch {
   FIELD(std::vector<BatchPart>, records, "the records, by table");
 };
 
+struct Archive {
+  RECORD(Archive, "Entries that were moved to a file, and all records at that time.");
+  FIELD(std::uint64_t, entries, "how many, from the first one on");
+  FIELD(std::string, file_sha256, "SHA-256 of the file");
+  FIELD(std::vector<BatchPart>, records, "the records, by table");
+  FIELD(std::string, root, "root of the Merkle tree over the entries");
+};
+
 }  // namespace comptroller

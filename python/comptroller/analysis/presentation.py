@@ -6,12 +6,10 @@ escaped, and a security policy permits only the page's own script, which copies 
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
-from hashlib import sha256
+from datetime import datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +19,7 @@ from comptroller.analysis.formatting import columns_of, csv_of, heading
 from comptroller.analysis.overview import Overview
 from comptroller.analysis.rows import ReportRows
 from comptroller.analysis.table import Table
-from comptroller.display.html import SHOWN_ROWS as NOTEBOOK_ROWS, html, source
+from comptroller.display.html import SHOWN_ROWS as NOTEBOOK_ROWS, html, page
 from comptroller.errors import require
 
 if TYPE_CHECKING:
@@ -64,28 +62,7 @@ def document(
         times[each["place"]] += 1
         if times[each["place"]] > 1:
             each["place"] += f"-{times[each['place']]}"
-    style, script = source("report.css") + source("page.css"), source("page.js")
-    allowed = f"style-src {_hash(style)}; script-src {_hash(script)}"
-    return html(
-        "page.html",
-        title=title,
-        created=_format_time(datetime.now(UTC)),
-        as_of=None if as_of is None else _format_time(as_of),
-        sections=sections,
-        places=[each["place"] for each in sections],
-        style=style,
-        script=script,
-        policy=f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}",
-    )
-
-
-def _format_time(time: datetime) -> str:
-    return f"{time:%Y-%m-%d %H:%M} UTC"
-
-
-def _hash(text: str) -> str:
-    """Returns the source expression of a style or a script for Content-Security-Policy."""
-    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+    return page(title, sections, as_of)
 
 
 def picture(report: ReportRows, theme: str) -> Picture:

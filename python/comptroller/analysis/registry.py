@@ -97,6 +97,7 @@ class Definition(NamedTuple):
         has_one_period: whether `by` may name only one period.
         subject: the parameter that names a record; if the result has no rows, it does not exist.
         is_empty_if_forbidden: treats tables that the client may not read as empty.
+        has_changes: adds rows of the journal; see `comptroller.analysis.changes`.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Definition(NamedTuple):
     has_one_period: bool = False
     subject: str | None = None
     is_empty_if_forbidden: bool = False
+    has_changes: bool = False
 
     @property
     def own(self) -> Mapping[str, Parameter]:
@@ -225,8 +227,9 @@ REPORTS: Mapping[str, Definition] = {
         _report("orchestration_flow", keys=("source_asset", "destination_asset", "status")),
         _report(
             "history",
-            more_keys=("at", "record", "id", "event"),
+            more_keys=("at", "record", "id", "event", "member"),
             subject="id",
+            has_changes=True,
             is_empty_if_forbidden=True,
         ),
     )

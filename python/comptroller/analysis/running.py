@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC
 from functools import partial
 from threading import Lock
@@ -14,6 +14,7 @@ import polars
 
 from comptroller.analysis import engines, parameters
 from comptroller.analysis.assemble import Statement, assemble
+from comptroller.analysis.changes import Changes
 from comptroller.analysis.engines import Engine
 from comptroller.analysis.overview import EVERY, PARTS, Overview, Part, overview
 from comptroller.analysis.parameters import COMMON_PARAMETERS, FILTERS, UNBOUNDED
@@ -22,7 +23,7 @@ from comptroller.analysis.report import Report
 from comptroller.analysis.tables import Exports, Reads, ServiceTables, Tables
 from comptroller.arguments import refuse_unknown
 from comptroller.display.progress import busy
-from comptroller.errors import Error, Forbidden, InvalidRequest, error_for, invalid
+from comptroller.errors import Error, Forbidden, InvalidRequest, error_for, invalid, unsupported
 
 
 class ReportRequest:
@@ -82,9 +83,12 @@ class ReportRequest:
             rows = self._rows(engine, statement)
             amounts = (name for name, each in definition.columns.items() if each.unit == "amount")
             has_unknown_sums = any(rows[name].null_count() for name in amounts)
+        if definition.has_changes:
+            rows = self._with_changes(rows, tables)
         if not len(rows) and definition.subject is not None:
+            unbounded = (*UNBOUNDED, "as_of_recorded")
             whole = {
-                name: None if name in UNBOUNDED and name != definition.subject else value
+                name: None if name in unbounded and name != definition.subject else value
                 for name, value in self.given.items()
             }
             if whole == self.given:
@@ -100,6 +104,26 @@ class ReportRequest:
             has_unknown_sums,
             partial(engine.sql, statement, self._values),
         )
+
+    def _with_changes(self, rows: polars.DataFrame, tables: Tables) -> polars.DataFrame:
+        """Adds the changes that the journal has, and undoes those recorded after a time."""
+        # Bounds select events; the records of the others may have changes within them.
+        whole = {**self.given, "since": None, "until": None}
+        events = ReportRequest(self.definition, whole, tables)
+        tables.prepare(events.reads, {}, events.names, is_empty_if_forbidden=True)
+        found = events._rows(tables.engine, events._statements[0])
+        changes = Changes.of(found, self._values["id"], tables.journal)
+        as_of = self._values["as_of_recorded"]
+        if changes is None:
+            if as_of is not None:
+                raise unsupported("as_of_recorded is for the operator of a store in this process")
+            return rows
+        if as_of is not None:
+            with closing(engines.engine("duckdb")) as engine:
+                for table, columns in self.reads.items():
+                    engine.read(table, changes.records_at(table, columns, as_of))
+                rows = self._rows(engine, self._statements[0])
+        return changes.added_to(rows, self._values["since"], self._values["until"], as_of)
 
     def _rows(self, engine: Engine, statement: Statement) -> polars.DataFrame:
         rows = engine.run(statement, self._values)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from glob import glob
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars
 
@@ -17,6 +17,9 @@ from comptroller.analysis.registry import ALL_ROWS, TABLES
 from comptroller.bulk.files import refuse_open_store
 from comptroller.description import members
 from comptroller.errors import Forbidden, error_for, invalid
+
+if TYPE_CHECKING:
+    from comptroller.journal import Journal
 
 #: Columns by table.
 Reads = Mapping[str, Collection[str]]
@@ -33,8 +36,14 @@ _SHARED = {
 class ServiceTables:
     """The tables of a service."""
 
-    def __init__(self, resources: Mapping[str, Any], version: Callable[[], int | None]) -> None:
+    def __init__(
+        self,
+        resources: Mapping[str, Any],
+        version: Callable[[], int | None],
+        journal: Journal | None = None,
+    ) -> None:
         self._resources = resources
+        self.journal = journal
         #: Returns a number that changes whenever a table does; None if it is unknown.
         self.version = version
 
@@ -101,6 +110,8 @@ class Tables:
 
     def __init__(self, engine: Engine, source: ServiceTables | Exports) -> None:
         self.engine = engine
+        #: The journal of the source, if it has one.
+        self.journal: Journal | None = getattr(source, "journal", None)
         self._source = source
         self._cached: dict[str, tuple[frozenset[str], Mapping[str, Any]]] = {}
         self._version: int | None = None
@@ -169,7 +180,10 @@ _TYPES = {
 
 
 def _empty(table: str, columns: Collection[str]) -> polars.DataFrame:
+    return polars.DataFrame(schema=schema(table, columns))
+
+
+def schema(table: str, columns: Collection[str]) -> dict[str, polars.DataType]:
+    """Returns the types of columns of a table."""
     types = {name: member["type"] for name, member in members(table).items()}
-    return polars.DataFrame(
-        schema={name: _TYPES.get(types[name], polars.String()) for name in sorted(columns)}
-    )
+    return {name: _TYPES.get(types[name], polars.String()) for name in sorted(columns)}

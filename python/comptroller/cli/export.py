@@ -6,6 +6,7 @@ from collections import defaultdict
 from datetime import datetime, timedelta
 
 import click
+import msgspec
 
 from comptroller._core import microseconds
 from comptroller.bulk.files import export_format
@@ -68,7 +69,8 @@ def export(
 ) -> None:
     """Write records of KIND to FILE; - is standard output.
 
-    Loading exported NDJSON gives an equal store.
+    Loading exported NDJSON gives an equal store. The size and root of the journal in the exported
+    state are printed too.
 
     \b
     comptroller export claims failed.csv --where statuses=FAILED --since 2026-01-01
@@ -86,13 +88,22 @@ def export(
         keys = None if partition is None else partition.split(",")
         rows = svc.export(kind, file, chosen, partition=keys, **filters)
     if as_json:
-        screen.write_json({"kind": kind, "file": file, "format": chosen, "rows": rows})
+        screen.write_json(
+            {
+                "kind": kind,
+                "file": file,
+                "format": chosen,
+                "rows": int(rows),
+                "journal": msgspec.to_builtins(rows.journal),
+            }
+        )
     else:
         scope = [f"created from {bound(since)}"] if since is not None else []
         scope += [f"created before {bound(until)}"] if until is not None else []
         what = ", ".join([f"{rows:,} {kind}", *scope]) + ("," if scope else "")
         target = "standard output" if file == "-" else file
         click.echo(f"{what} written to {target}", err=file == "-")
+        screen.show_journal(rows.journal, error=file == "-")
 
 
 def _filters(

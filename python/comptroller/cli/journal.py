@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from comptroller.cli import screen
-from comptroller.cli.screen import db_option, json_option
+from comptroller.cli.screen import actor_option, db_option, json_option
 from comptroller.values import JournalResource
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ def _change(entry: JournalEntry) -> str:
         counts = [f"{part['count']:,} {part['resource']}" for part in entry.batch["records"]]
         source = entry.batch.get("input")
         return ", ".join(counts) + (f" from {source}" if source else "") or "nothing"
+    if entry.archive is not None:
+        return f"the first {entry.archive['entries']:,} entries moved to a file"
     if entry.before is None:
         return "created"
     if entry.after is None:
@@ -101,20 +103,30 @@ def show(sequence: int, db: str) -> None:
     help="A file with an earlier checkpoint, with which the journal must begin.",
 )
 @click.option("--key", help="The verifier key of the checkpoint.  [default: that of the store]")
+@click.option(
+    "--archive",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="A file of `journal archive`, to verify its entries; give all of them.",
+)
 @db_option
 @json_option
-def verify(db: str, checkpoint: Path | None, key: str | None, as_json: bool) -> int:
+def verify(
+    db: str, checkpoint: Path | None, key: str | None, archive: tuple[str, ...], as_json: bool
+) -> int:
     """Check that no record and no entry was altered by anything but comptroller.
 
     The exit code is 1 if there are findings.
     """
     note = None if checkpoint is None else checkpoint.read_text()
     with screen.existing_store(db) as svc, screen.waiting("verifying"):
-        result = svc.journal.verify(note, key)
+        result = svc.journal.verify(note, key, archive)
     if as_json:
         screen.write_json(msgspec.to_builtins(result))
         return 0 if result.ok else 1
     click.echo(f"{result.size:,} entries, root {result.root}")
+    if result.archived and not archive:
+        click.echo(f"The first {result.archived:,} are archived; --archive FILE verifies them too.")
     if result.ok:
         click.echo("No record and no entry was altered.")
         return 0
@@ -141,6 +153,85 @@ def checkpoint(db: str, out: str | None) -> None:
         return
     with whole_file(out) as file:
         file.write_text(note)
+
+
+@journal.command()
+@click.option("--before", required=True, metavar="TIME", help="A time; a day is its start in UTC.")
+@click.option("--out", required=True, type=click.Path(), help="The new Parquet file.")
+@db_option
+@actor_option
+@json_option
+def archive(db: str, before: str, out: str, actor: str | None, as_json: bool) -> None:
+    """Move the entries recorded before a time to a Parquet file.
+
+    Checkpoints, proofs of later entries and verify go on without the file. Keep it: only it proves
+    what its entries say.
+    """
+    screen.require_store(db)
+    with screen.opened(db, actor) as svc, screen.waiting("archiving"):
+        archived = svc.journal.archive(before, out)
+    if as_json:
+        screen.write_json(msgspec.to_builtins(archived))
+        return
+    click.echo(f"entries {archived.first:,} to {archived.size - 1:,} moved to {out}")
+    click.echo(f"SHA-256 {archived.sha256}")
+
+
+@journal.command("check-evidence")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--key", help="The verifier key that you got earlier.  [default: FOLDER/key.txt]")
+@json_option
+def check_evidence(folder: Path, key: str | None, as_json: bool) -> int:
+    """Check a folder of `comptroller evidence`; needs no store.
+
+    The exit code is 1 if it is wrong. FOLDER/check.py is the same program without comptroller.
+    """
+    from comptroller.bulk.evidence_check import Wrong, check
+    from comptroller.errors import require
+
+    require("cryptography", "checking evidence", "server")
+    try:
+        checked = check(folder, key)
+    except Wrong as wrong:
+        if as_json:
+            screen.write_json({"ok": False, "finding": str(wrong)})
+        else:
+            click.echo(f"Wrong: {wrong}")
+        return 1
+    if as_json:
+        screen.write_json({"ok": True, **checked})
+    else:
+        click.echo(
+            f"{checked['records']:,} records and {checked['entries']:,} entries are right, in a "
+            f"journal of {checked['size']:,} entries, signed by {checked['key']}"
+        )
+    return 0
+
+
+@click.command()
+@click.option("--identity", metavar="ID", help="An identity, with its controls and orchestrations.")
+@click.option("--group", metavar="ID", help="A payout group, with its addresses and claims.")
+@click.option("--out", required=True, type=click.Path(), help="The new folder.")
+@db_option
+@json_option
+def evidence(db: str, identity: str | None, group: str | None, out: str, as_json: bool) -> None:
+    """Write a folder that proves who changed the records of a subject, and how.
+
+    Others check it without the store: index.html explains how.
+
+    
+    comptroller evidence --identity alice --out evidence-alice
+    comptroller journal check-evidence evidence-alice
+    """
+    if (identity is None) == (group is None):
+        raise click.UsageError("give one of --identity and --group")
+    with screen.existing_store(db) as svc, screen.waiting("verifying the store"):
+        written = svc.evidence(out, identity=identity, group=group)
+    if as_json:
+        screen.write_json(msgspec.to_builtins(written))
+        return
+    what = f"{written.records:,} records and {written.entries:,} entries"
+    click.echo(f"{what} written to {out}; open {out}/index.html")
 
 
 @journal.command()

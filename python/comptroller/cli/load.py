@@ -108,8 +108,6 @@ def load(
     reward-addresses, claims, balances. A FOLDER has a file for each kind,
     such as claims.ndjson; each file is a separate load.
     """  # noqa: D301
-    import comptroller
-
     if file is None:
         if dry_run:
             raise click.UsageError("--dry-run is for one kind; later kinds need the earlier ones")
@@ -125,7 +123,7 @@ def load(
         click.echo(suggested(kind, source, read_mapping(mapping, columns)), nl=False)
         return 0
     ended_by: BaseException | None = None
-    with comptroller.open(db, actor=actor) as svc, screen.progress(f"loading {kind}") as advance:
+    with screen.opened(db, actor) as svc, screen.progress(f"loading {kind}") as advance:
         try:
             result = svc.load(
                 kind,
@@ -184,11 +182,10 @@ def _load_folder(
     actor: str | None,
     as_json: bool,
 ) -> int:
-    import comptroller
     from comptroller.bulk.folders import files_of_kinds
 
     files_of_kinds(folder)  # raises for an invalid folder before a store is created
-    with comptroller.open(db, actor=actor) as svc, screen.progress(f"loading {folder}") as advance:
+    with screen.opened(db, actor) as svc, screen.progress(f"loading {folder}") as advance:
         results = svc.load_all(
             folder, customer_id=customer, keep_going=keep_going, progress=advance
         )

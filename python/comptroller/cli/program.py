@@ -26,6 +26,7 @@ _MODULES = {
     "reconcile": "reconcile",
     "changes": "changes",
     "journal": "journal",
+    "evidence": "journal",
     "check": "store",
     "backup": "store",
     "migrate": "store",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
+    from comptroller.bulk.exported import JournalState
     from comptroller.service import Service
 
 
@@ -82,6 +83,9 @@ _UNBOUND = 10_000
 _SINCE = ("start_time", "created_at.gte")
 _UNTIL = ("end_time", "created_at.lt")
 
+# Most stores are not migrated, and need no bar.
+_MIGRATION_DELAY_S = 1.0
+
 #: Longer texts with spaces are prose, which may be wrapped.
 _PROSE = 40
 
@@ -111,6 +115,14 @@ def existing_store(db: str, customer: str | None = None) -> Service:
 
     require_store(db)
     return comptroller.open(db, customer=customer, read_only=True)
+
+
+def opened(db: str, actor: str | None = None) -> Service:
+    """Open a store for writing; show the progress if it has to be migrated."""
+    import comptroller
+
+    with progress(f"migrating {db}", _MIGRATION_DELAY_S) as advance:
+        return comptroller.open(db, actor=actor, progress=advance or False)
 
 
 def require_store(db: str) -> None:
@@ -250,9 +262,18 @@ def format_value(value: object) -> str:
     return printable(str(value))
 
 
-def progress(label: str) -> AbstractContextManager[Progress | None]:
-    """Show a progress bar on standard error if that is a terminal."""
-    return bar(label) if _is_watched() else nullcontext()
+def progress(label: str, delay_s: float = 0.0) -> AbstractContextManager[Progress | None]:
+    """Show a progress bar on standard error, from `delay_s` on, if that is a terminal."""
+    return bar(label, delay_s) if _is_watched() else nullcontext()
+
+
+def show_journal(state: JournalState | None, *, error: bool = False) -> None:
+    """Print the size and root of the journal, and its checkpoint, if there is one."""
+    if state is None:
+        return
+    click.echo(f"journal: {state.size:,} entries, root {state.root}", err=error)
+    if state.checkpoint is not None:
+        click.echo(state.checkpoint, nl=False, err=error)
 
 
 def waiting(label: str) -> AbstractContextManager[None]:

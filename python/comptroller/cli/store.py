@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import msgspec
 
 from comptroller.cli import screen
 from comptroller.cli.screen import db_option, json_option
@@ -62,17 +63,21 @@ def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
 
     --with-keys also writes DEST.keys, DEST.clients, DEST.journal-key and DEST.webhook-key. Protect
     these files like passwords: the keys can create tokens for any client, checkpoints, and
-    requests of webhooks. Without the option the copy has no secrets.
+    requests of webhooks. Without the option the copy has no secrets. Also prints the size and root
+    of the copy's journal and, if the store has a key for checkpoints, a checkpoint of it.
     """
     with screen.existing_store(db) as svc, screen.waiting("copying"):
-        svc.backup(dest)
+        state = svc.backup(dest)
     copied = _copy_secrets(db, dest) if with_keys else []
     size = Path(dest).stat().st_size
     if as_json:
-        screen.write_json({"file": dest, "bytes": size, "secrets": copied})
+        screen.write_json(
+            {"file": dest, "bytes": size, "secrets": copied, "journal": msgspec.to_builtins(state)}
+        )
     else:
         beside = "".join(f", {file} beside it" for file in copied)
         click.echo(f"{db} copied to {dest}, {size:,} bytes{beside}")
+        screen.show_journal(state)
 
 
 def _copy_secrets(db: str, dest: str) -> list[str]:
@@ -102,11 +107,9 @@ def migrate(db: str, as_json: bool) -> None:
 
     Opening a store for writing also migrates it.
     """
-    import comptroller
-
     screen.require_store(db)
     before = _schema_version(db)
-    comptroller.open(db).close()
+    screen.opened(db).close()
     after = max(_schema_version(db), before)
     if as_json:
         screen.write_json({"from": before, "to": after, "migrated": before != after})

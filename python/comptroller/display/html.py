@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,6 +39,36 @@ class TableColumn(NamedTuple):
 def html(template: str, **values: Any) -> str:
     """Renders a template of the folder `templates` with the values."""
     return _environment().get_template(template).render(values)
+
+
+def page(title: str, sections: Sequence[Mapping[str, Any]], as_of: datetime | None = None) -> str:
+    """Returns a page of sections (`templates/macros.html`), which works offline.
+
+    The page is light or dark like the reader's system. It shows when it was created, and `as_of`,
+    the time of the newest record. A policy permits only its own style and script.
+    """
+    style, script = source("report.css") + source("page.css"), source("page.js")
+    allowed = f"style-src {_hash(style)}; script-src {_hash(script)}"
+    return html(
+        "page.html",
+        title=title,
+        created=_format_time(datetime.now(UTC)),
+        as_of=None if as_of is None else _format_time(as_of),
+        sections=sections,
+        places=[each["place"] for each in sections],
+        style=style,
+        script=script,
+        policy=f"default-src 'none'; base-uri 'none'; form-action 'none'; {allowed}",
+    )
+
+
+def _format_time(time: datetime) -> str:
+    return f"{time:%Y-%m-%d %H:%M} UTC"
+
+
+def _hash(text: str) -> str:
+    """Returns the source expression of a style or a script for Content-Security-Policy."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 def source(template: str) -> str:

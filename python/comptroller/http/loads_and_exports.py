@@ -173,7 +173,8 @@ class LoadsAndExports:
             filters.append(("include_deleted", "true"))
 
         def write_to(place: str) -> int:
-            return self._store.export(caller.principal, kind, place, formats[0], filters)
+            rows, _ = self._store.export(caller.principal, kind, place, formats[0], filters)
+            return rows
 
         async with _run_with_pipe(self._pool, write_to) as (pieces, written):
             piece = await pieces.read(_PIECE)

@@ -14,6 +14,7 @@ from comptroller.arguments import Filter
 from comptroller.async_operations import AsyncResources
 from comptroller.async_operations.changes import AsyncChanges
 from comptroller.async_operations.webhooks import AsyncWebhookOperations
+from comptroller.bulk.exported import Exported
 from comptroller.bulk.loading import LoadResult
 from comptroller.bulk.mapping import Options
 from comptroller.bulk.sources import LoadSource
@@ -165,7 +166,7 @@ class AsyncService(AsyncResources):
         *,
         partition: str | Sequence[str] | None = None,
         **filters: Filter,
-    ) -> int:
+    ) -> Exported:
         """Writes matching records of a kind to a file: :meth:`comptroller.Service.export`.
 
         Args:

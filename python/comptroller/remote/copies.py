@@ -69,7 +69,8 @@ class Copy:
 
     def export(self, path: str, format: str) -> int:
         """Writes the records to a file; returns how many."""
-        return self._store.export(self._reader(), self._kind, path, format, self._filters())
+        rows, _ = self._store.export(self._reader(), self._kind, path, format, self._filters())
+        return rows
 
     def close(self) -> None:
         """Removes the copy; reads that have begun fail."""

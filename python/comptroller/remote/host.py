@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Generator, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -13,6 +13,7 @@ from weakref import WeakSet
 
 import msgspec
 
+from comptroller.bulk.exported import Exported
 from comptroller.bulk.files import refuse_store, whole_file
 from comptroller.bulk.loading import LoadOptions, LoadResult, Opened
 from comptroller.bulk.streams import Stream
@@ -94,12 +95,12 @@ class RemoteHost:
             raise unusable(f"the response to the load is not its result: {error}") from error
         accounts.append(account)
 
-    def export(self, kind: str, path: str, format: str, parameters: Parameters) -> int:
+    def export(self, kind: str, path: str, format: str, parameters: Parameters) -> Exported:
         """Writes an NDJSON or CSV file, or standard output for ``-``; returns the row count."""
         if not self.is_operator():
             copy = Copy(self, kind, parameters)
             try:
-                return copy.export(path, format)
+                return Exported(copy.export(path, format))
             finally:
                 copy.close()
         lines = 0
@@ -107,13 +108,19 @@ class RemoteHost:
             for piece in self.export_pieces(kind, parameters, format):
                 lines += piece.count(b"\n")  # values never contain a line feed
                 file.write(piece)
-        return lines - (format == "csv")
+        return Exported(lines - (format == "csv"))
+
+    def stream_with_head(
+        self, kind: str, columns: list[str] | None, parameters: Parameters
+    ) -> tuple[Stream, Callable[[], None]]:
+        """Returns records, and a function that returns None, because a server has the journal."""
+        return self.stream(kind, columns, parameters), lambda: None
 
     def require_writable(self, path: str) -> None:
         """Raises InvalidRequest for a file of a local store."""
         refuse_store("path", path)
 
-    def backup(self, destination: str) -> None:
+    def backup(self, destination: str) -> NoReturn:
         """Raises Unsupported."""
         raise unsupported(
             "a remote store cannot be backed up; run `comptroller backup` on its machine"

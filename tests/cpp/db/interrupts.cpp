@@ -156,7 +156,7 @@ TEST_CASE("an exception of the callback ends a backup, which leaves no file") {
   callback.throw_at(1);
   bool is_ended = false;
   for (int round = 0; round < 1000 && !is_ended; ++round) {
-    is_ended = ended_at([&] { database->backup(copies / std::to_string(round)); }) == 1;
+    is_ended = ended_at([&] { database->backup(copies / std::to_string(round), {}); }) == 1;
   }
   CHECK(is_ended);
   for (const std::string& name : copies.names()) CHECK(name.find('.') == std::string::npos);

@@ -314,7 +314,7 @@ TEST_CASE("a backup is a store of one snapshot, and never replaces a file") {
     std::jthread writing([&](const std::stop_token& stop) {
       for (int key = 51; key <= 150 && !stop.stop_requested(); ++key) insert(*database, key);
     });
-    database->backup(folder / "copy.db");
+    database->backup(folder / "copy.db", {});
   }
   const auto copy = sqlite::open(folder / "copy.db", {.read_only = true});
   CHECK(count(*copy) >= 50);
@@ -323,9 +323,9 @@ TEST_CASE("a backup is a store of one snapshot, and never replaces a file") {
                                                 "a.db-shm", "a.db-wal", "copy.db", "copy.db-shm",
                                                 "copy.db-wal"});
   for (const std::string& path : {folder / "copy.db", folder / "a.db", folder / "none/b.db"}) {
-    CHECK_THROWS_AS(database->backup(path), Error);
+    CHECK_THROWS_AS(database->backup(path, {}), Error);
   }
-  CHECK_THROWS_AS(database->backup(""), Error);
+  CHECK_THROWS_AS(database->backup("", {}), Error);
 }
 
 }  // namespace

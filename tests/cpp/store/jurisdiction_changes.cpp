@@ -256,7 +256,7 @@ TEST_CASE("a change that was unfinished at closing is finished after the next op
   {
     Groups source;
     source.change("FR");
-    source.service.database()->backup(path);
+    source.service.database()->backup(path, {});
   }
   {
     ServiceFixture reading(db::sqlite::open(path, {.read_only = true}));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -9,7 +10,7 @@ import comptroller
 import polars
 import pytest
 from lines import address, at, balance, claim, group, load, orchestration
-from reporting import MONEY, only, ran
+from reporting import IN_JOURNAL, MONEY, only, ran
 
 GROUP = "01900000-0000-7000-8000-0000000000aa"
 ADDRESS = "01900000-0000-7000-8000-0000000000bb"
@@ -17,7 +18,13 @@ PLACE = "0x" + "ab" * 20
 
 
 def of(svc: comptroller.Service, id: str, **bounds: Any) -> list[tuple[Any, ...]]:
-    return only(ran(svc, "history", id, **bounds), "at", "record", "event", "detail")
+    return only(events(svc, id, **bounds), "at", "record", "event", "detail")
+
+
+def events(svc: comptroller.Service, id: str, **bounds: Any) -> list[dict[str, Any]]:
+    """Returns the rows that are not of the journal."""
+    rows = ran(svc, "history", id, **bounds)
+    return [row for row in rows if row["event"] not in IN_JOURNAL]
 
 
 @pytest.fixture
@@ -56,7 +63,7 @@ def test_a_failed_claim_shows_the_claim_that_made_it_good(store: comptroller.Ser
 
 
 def test_a_group_shows_its_addresses_balances_and_claims(store: comptroller.Service) -> None:
-    rows = ran(store, "history", GROUP)
+    rows = events(store, GROUP)
     assert only(rows[:3], "record", "event", "detail", "amount") == [
         ("group", "created", "ours", None),
         ("address", "created", store.reward_addresses.get(ADDRESS).address, None),
@@ -68,7 +75,7 @@ def test_a_group_shows_its_addresses_balances_and_claims(store: comptroller.Serv
 
 @pytest.mark.parametrize("named", [ADDRESS, PLACE, PLACE.upper().replace("X", "x")])
 def test_an_address_is_found_by_its_id_or_its_text(store: comptroller.Service, named: str) -> None:
-    rows = ran(store, "history", named)
+    rows = events(store, named)
     assert {row["id"] for row in rows if row["record"] == "claim"} == {"failed", "good", "later"}
     assert [row["amount"] for row in rows if row["event"] == "balance"] == [Decimal(7)]
 
@@ -80,30 +87,30 @@ def test_an_identity_shows_its_controls_and_orchestrations(operator: comptroller
     operator.controls.delete(control.id, reason="lifted")
     moved = {"identity_id": identity.id, "status": "COMPLETED", "source_asset": "EUR"}
     load(operator, "orchestrations", orchestration(**moved, updated_at=at(90)))
-    rows = ran(operator, "history", identity.id)
-    events = {(row["record"], row["event"]): row for row in rows}
-    assert set(events) == {
+    rows = events(operator, identity.id)
+    found = {(row["record"], row["event"]): row for row in rows}
+    assert set(found) == {
         *(("identity", "created"), ("control", "created"), ("control", "deleted")),
         *(("orchestration", "created"), ("orchestration", "completed")),
     }
-    made = events["control", "created"]
+    made = found["control", "created"]
     assert made["actor"] == "operator"
     assert "FROZEN" in made["detail"]
     assert "asked by a court" in made["detail"]
-    assert events["control", "deleted"]["detail"] == "lifted"
+    assert found["control", "deleted"]["detail"] == "lifted"
 
 
 def test_events_of_one_time_are_in_logical_order(operator: comptroller.Service) -> None:
     times = dict.fromkeys(("created_at", "submitted_at", "confirmed_at", "updated_at"), at())
     load(operator, "claims", claim(id="tied", onchain_status="CONFIRMED", **times))
-    rows = operator.reports.history("tied").to_dicts()
+    rows = events(operator, "tied")
     assert [row["event"] for row in rows] == ["created", "submitted", "confirmed"]
 
 
 def test_the_case_of_a_uuid_does_not_matter(operator: comptroller.Service) -> None:
     load(operator, "claims", claim(id="019F1345-CF41-750F-B069-71EA6C5780E2"))
     for id in ("019f1345-cf41-750f-b069-71ea6c5780e2", "019F1345-CF41-750F-B069-71EA6C5780E2"):
-        assert len(operator.reports.history(id)) == 1
+        assert len(events(operator, id)) == 1
 
 
 def test_an_existing_subject_may_have_no_events_in_a_period(store: comptroller.Service) -> None:
@@ -164,3 +171,83 @@ def test_columns_have_their_types(store: comptroller.Service) -> None:
     assert schema.pop("amount") == MONEY
     assert schema.pop("at") == polars.Datetime("us", "UTC")
     assert set(schema.values()) == {polars.String}
+
+
+def rewritten(operator: comptroller.Service) -> datetime:
+    """Loads a claim, then another amount of it; returns a time between them."""
+    paid = {"id": "paid", "payout_group_id": GROUP}
+    confirmed = {**paid, "onchain_status": "CONFIRMED", "confirmed_at": at(5)}
+    load(operator, "claims", claim(**confirmed, amount="7.50", updated_at=at(5)))
+    between = datetime.now(UTC)
+    load(operator, "claims", claim(**confirmed, amount="8.25", updated_at=at(6)))
+    return between
+
+
+def test_a_rewritten_amount_shows_who_wrote_it(open_as: Any) -> None:
+    between = rewritten(open_as(actor="operator:desk"))
+    svc = open_as()
+    rows = svc.reports.history("paid").to_dicts()
+    (changed,) = [row for row in rows if row["member"] == "amount"]
+    shown = (changed["event"], changed["record"], changed["id"], changed["actor"])
+    assert shown == ("changed", "claim", "paid", "operator:desk")
+    assert (changed["old"], changed["new"]) == ("7.50", "8.25")
+    assert changed["at"] > between
+    entry = svc.journal.list(id="paid")[-1]
+    assert changed["detail"] == f"entry {entry.sequence}: claims.load"
+    assert changed["at"] == entry.recorded_at
+    # The amounts of earlier events are those of their time.
+    assert [row["amount"] for row in rows if row["amount"]] == [Decimal("7.50")] * 2
+    (recorded,) = [row for row in rows if row["event"] == "recorded"]
+    assert recorded["actor"] == "operator:desk"
+    assert recorded["at"] < between
+
+
+def test_a_record_is_shown_as_the_store_had_it(operator: comptroller.Service) -> None:
+    before = datetime.now(UTC)
+    between = rewritten(operator)
+    rows = operator.reports.history("paid", as_of_recorded=between).to_dicts()
+    assert [(row["event"], row["amount"]) for row in rows] == [
+        ("created", Decimal("7.50")),
+        ("confirmed", Decimal("7.50")),
+        ("recorded", None),
+    ]
+    assert len(operator.reports.history("paid", as_of_recorded=before)) == 0
+    assert len(operator.reports.history("paid", as_of_recorded="2100-01-01")) > len(rows)
+
+
+def test_controls_are_shown_as_the_store_had_them(operator: comptroller.Service) -> None:
+    operator.identities.put(id="alice", customer_id="acme")
+    control = operator.controls.create(identity_id="alice", type="FROZEN", reason_code="REVIEW")
+    between = datetime.now(UTC)
+    operator.controls.delete(control.id, reason="done")
+    shown = operator.reports.history("alice", as_of_recorded=between).to_dicts()
+    assert [(row["record"], row["event"]) for row in shown] == [
+        ("identity", "created"),
+        ("identity", "recorded"),
+        ("control", "created"),
+        ("control", "recorded"),
+    ]
+    now = operator.reports.history("alice").to_dicts()
+    changed = {row["member"]: row["new"] for row in now if row["event"] == "changed"}
+    assert changed.keys() == {"deleted_at", "deleted_by", "deletion_reason"}
+
+
+def test_bounds_also_select_changes(operator: comptroller.Service) -> None:
+    between = rewritten(operator)
+    rows = operator.reports.history("paid", since=between).to_dicts()
+    assert [row["member"] for row in rows] == ["amount", "updated_at"]
+    rows = operator.reports.history("paid", until=between).to_dicts()
+    assert [row["event"] for row in rows] == ["created", "confirmed", "recorded"]
+
+
+def test_a_client_sees_no_events_of_the_journal(
+    operator: comptroller.Service, open_as: Any
+) -> None:
+    rewritten(operator)
+    client = open_as(customer="default")
+    assert [row["event"] for row in client.reports.history("paid").to_dicts()] == [
+        "created",
+        "confirmed",
+    ]
+    with pytest.raises(comptroller.Unsupported, match="as_of_recorded"):
+        client.reports.history("paid", as_of_recorded="2100-01-01")

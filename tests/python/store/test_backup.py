@@ -6,6 +6,7 @@ import resource
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import comptroller
 import pytest
@@ -131,7 +132,8 @@ def test_one_of_two_backups_to_one_name_is_refused(operator: Service, tmp_path: 
     def back_up() -> None:
         barrier.wait()
         try:
-            outcomes.append(operator.backup(tmp_path / "copy.db"))
+            operator.backup(tmp_path / "copy.db")
+            outcomes.append(None)
         except Unusable as error:
             outcomes.append("exists already" in str(error))
 
@@ -178,3 +180,60 @@ def test_a_backup_cannot_replace_a_file_of_the_store(
     with pytest.raises(InvalidRequest, match="open store"):
         operator.backup(f"{store_path}{own}")
     assert operator.check()["ok"]
+
+
+def test_a_backup_returns_the_state_of_its_journal(operator: Service, tmp_path: Path) -> None:
+    operator.identities.put(id="alice")
+    state = operator.backup(tmp_path / "copy.db")
+    assert state == operator.journal.state()
+    assert state.checkpoint is None  # there is no key yet
+    checkpoint = operator.journal.checkpoint()
+    operator.identities.put(id="bob")
+    state = operator.backup(tmp_path / "later.db")
+    assert state.checkpoint == operator.journal.checkpoint() != checkpoint
+    with comptroller.open(tmp_path / "later.db") as copy:
+        assert copy.journal.state() == comptroller.bulk.exported.JournalState(
+            state.size, state.root
+        )
+        assert copy.journal.verify(state.checkpoint, operator.journal.key()).ok
+
+
+@pytest.mark.parametrize("name", ["a.ndjson", "a.csv", "a.parquet", "a.xlsx", "-"])
+def test_an_export_has_the_state_of_the_journal(
+    operator: Service, tmp_path: Path, name: str
+) -> None:
+    for module in ("duckdb", "xlsxwriter", "polars"):
+        pytest.importorskip(module)
+    operator.journal.key()
+    loaded(operator, "identities", LINES["identities"])
+    exported = operator.export("identities", name if name == "-" else tmp_path / name)
+    assert exported == 1
+    assert exported.journal is not None
+    assert exported.journal.checkpoint == operator.journal.checkpoint()
+    assert exported.journal.root == operator.journal.state().root
+
+
+def test_a_client_does_not_get_the_state_of_the_journal(
+    operator: Service, store_path: Path, tmp_path: Path
+) -> None:
+    operator.identities.put(id="alice", customer_id="acme")
+    with comptroller.open(store_path, customer="acme") as client:
+        exported = client.export("identities", tmp_path / "identities.ndjson")
+    assert (exported, exported.journal) == (1, None)
+
+
+def test_the_commands_print_the_state_of_the_journal(
+    operator: Service, store_path: Path, tmp_path: Path, run: Any
+) -> None:
+    operator.identities.put(id="alice", customer_id="acme")
+    line = f"journal: 2 entries, root {operator.journal.state().root}"
+    db = ("--db", str(store_path))
+    assert line in run("backup", str(tmp_path / "copy.db"), *db).out
+    assert line in run("export", "identities", str(tmp_path / "x.csv"), *db).out
+    ended = run("export", "identities", "-", *db)
+    assert (line in ended.err, "journal" in ended.out) == (True, False)
+    checkpoint = operator.journal.checkpoint()
+    assert checkpoint in run("backup", str(tmp_path / "other.db"), *db).out
+    for command in (("backup", "json.db"), ("export", "identities", "json.csv")):
+        shown = run(*command[:-1], str(tmp_path / command[-1]), "--json", *db)
+        assert shown.json["journal"]["checkpoint"] == checkpoint

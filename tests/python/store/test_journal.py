@@ -146,29 +146,83 @@ def test_untouched_stores_are_verified(operator: comptroller.Service) -> None:
 
 #: What another program does to the store, and what the verification says.
 ATTACKS = [
-    ("UPDATE claims SET amount = '999' WHERE id = 'claim-3'", "were altered: their digest differs"),
-    ("UPDATE claims SET amount = '999' WHERE id = 'claim-7'", "amount is not as it was written"),
+    (
+        "UPDATE claims SET amount = '999' WHERE id = 'claim-3'",
+        "claims: the record with key 4 is not as it was inserted by entry 5",
+    ),
+    (
+        "UPDATE claims SET amount = '999' WHERE id = 'claim-7'",
+        "claims: the record with key 8 amount is not as it was written by entry 6",
+    ),
+    (
+        "UPDATE claims SET error_message = 'x' WHERE id = 'claim-7'",
+        "claims: the record with key 8 is not as it was inserted by entry 5",
+    ),
     (
         "UPDATE claims SET onchain_status = 2 WHERE id = 'claim-9'",
-        "onchain_status is not as it was",
+        "claims: the record with key 10 onchain_status is not as it was written by entry 8",
     ),
-    ("DELETE FROM claims WHERE id = 'claim-3'", "are 99, not 100"),
-    ("DELETE FROM claims WHERE id = 'claim-9'", "is missing; it was written by entry"),
-    ("DELETE FROM controls WHERE deleted_at IS NULL", "is missing; it was written by entry"),
+    (
+        "UPDATE claims SET amount = '999' WHERE id IN ('claim-3', 'claim-5')",
+        "claims: the record with key 6 is not as it was inserted by entry 5",
+    ),
+    (
+        "DELETE FROM claims WHERE id = 'claim-3'",
+        "claims: the record with key 4 is missing; it was inserted by entry 5",
+    ),
+    (
+        "DELETE FROM claims WHERE id = 'claim-99'",
+        "claims: the record with key 100 is missing; it was inserted by entry 5",
+    ),
+    (
+        "DELETE FROM claims WHERE id = 'claim-9'",
+        "claims: the record with key 10 is missing; it was written by entry 8",
+    ),
+    (
+        "DELETE FROM controls WHERE deleted_at IS NULL",
+        "controls: the record with key 2 is missing; it was written by entry 4",
+    ),
+    ("DELETE FROM controls", "controls: the record with key 1 is missing; it was written by entry"),
     ("UPDATE controls SET deleted_at = NULL", "deleted_at is not as it was written by entry 3"),
     ("UPDATE controls SET reason_code = reason_code + 1", "reason_code is not as it was written"),
     ("UPDATE identities SET ref_id = 'bob'", "ref_id is not as it was written by entry 1"),
     (
         "INSERT INTO claims SELECT 500, * FROM (SELECT {columns} FROM claims WHERE id = 'claim-3')",
-        "was not written by comptroller",
+        "claims: the record with key 500 was not written by comptroller",
     ),
+    (
+        "UPDATE claims SET key = 600 WHERE id = 'claim-3'",
+        "claims: the record with key 4 is missing; it was inserted by entry 5",
+    ),
+    ("UPDATE claims SET key = 600 WHERE id = 'claim-3'", "key 600 was not written by comptroller"),
     ("UPDATE symbols SET text = 'REVIEWED' WHERE text = 'REVIEW'", "reason_code is not as it was"),
     ("UPDATE journal SET content = '{{\"after\":{{}}}}' WHERE sequence = 2", "entry 2 was altered"),
     ("UPDATE journal SET actor = actor + 1 WHERE sequence = 2", "entry 2 was altered"),
     ("UPDATE journal SET recorded_at = 1 WHERE sequence = 3", "entry 3 was altered"),
+    ("UPDATE journal SET request_id = 'x' WHERE sequence = 3", "entry 3 was altered"),
+    ("UPDATE journal SET customer_id = 1 WHERE sequence = 3", "entry 3 was altered"),
+    ("UPDATE journal SET key = 2 WHERE sequence = 2", "entry 2 was altered"),
     ("UPDATE journal SET hashes = zeroblob(32) WHERE sequence = 2", "entry 2 was altered"),
+    (
+        "UPDATE journal SET record_hashes = zeroblob(200) WHERE sequence = 5",
+        "the short hashes of the records of entry 5 were altered",
+    ),
+    (
+        "UPDATE journal SET record_hashes = NULL WHERE sequence = 5;"
+        " UPDATE claims SET amount = '999' WHERE id = 'claim-3'",
+        "claims: records that were inserted by entry 5 (keys 1 to 100) were altered",
+    ),
+    (
+        "UPDATE journal SET record_hashes = NULL WHERE sequence = 5",
+        "the short hashes of the records of entry 5 were altered",
+    ),
     ("DELETE FROM journal WHERE sequence = 2", "the entries before entry 3 are missing"),
-    ("DELETE FROM journal WHERE sequence = 8", "is not as it was written|was altered|differs"),
+    ("DELETE FROM journal WHERE sequence = 8", "onchain_status|is not as it was inserted by entry"),
+    (
+        "INSERT INTO journal_archives VALUES (3, zeroblob(64)); DELETE FROM journal"
+        " WHERE sequence < 3",
+        "the first 3 entries were removed, but not by `comptroller journal archive`",
+    ),
     (
         "UPDATE journal SET sequence = CASE sequence WHEN 2 THEN -3 WHEN 3 THEN -2 END"
         " WHERE sequence IN (2, 3); UPDATE journal SET sequence = -sequence WHERE sequence < 0",
@@ -187,7 +241,7 @@ def test_an_alteration_is_found(store_path: Path, attack: str, finding: str) -> 
     altered(store_path, *attack.format(columns=columns).split("; "))
     with comptroller.open(store_path) as svc:
         result = svc.journal.verify()
-        messages = "\n".join(each.message for each in result.findings)
+        messages = "\n".join(f"{each.check}: {each.message}" for each in result.findings)
         assert not result.ok
         assert has_one_of(finding, messages), messages
         assert not svc.check()["ok"]
@@ -257,6 +311,63 @@ def test_a_checkpoint_shows_that_the_end_was_cut_off(store_path: Path, tmp_path:
             svc.identities.put(id=name, customer_id="acme")
         (finding,) = svc.journal.verify(kept, key).findings
         assert "are not those of the checkpoint" in finding.message
+
+
+def _signed_by_another_key(tmp_path: Path, svc: comptroller.Service) -> str:
+    shutil.copy(svc.host.path or "", tmp_path / "forger.db")
+    with comptroller.open(tmp_path / "forger.db") as forger:
+        return forger.journal.checkpoint()
+
+
+def _edited(_tmp_path: Path, svc: comptroller.Service) -> str:
+    size = svc.journal.state().size
+    return svc.journal.checkpoint().replace(f"\n{size}\n", f"\n{size - 1}\n")
+
+
+def _with_another_text(_tmp_path: Path, svc: comptroller.Service) -> str:
+    return f"more\n{svc.journal.checkpoint()}"
+
+
+@pytest.mark.parametrize("forged", [_signed_by_another_key, _edited, _with_another_text])
+def test_a_forged_checkpoint_is_refused(
+    store_path: Path, tmp_path: Path, forged: Callable[[Path, comptroller.Service], str]
+) -> None:
+    with comptroller.open(store_path) as svc:
+        furnish(svc)
+        key = svc.journal.key()
+        with pytest.raises(comptroller.InvalidRequest):
+            svc.journal.verify(forged(tmp_path, svc), key)
+
+
+def test_a_journal_that_was_written_anew_is_found(store_path: Path, tmp_path: Path) -> None:
+    """The attacker has the signing key, and shows each of two auditors another journal."""
+    key_file = store_path.with_name(f"{store_path.name}.journal-key")
+    with comptroller.open(store_path) as svc:
+        furnish(svc)
+        kept, key = svc.journal.checkpoint(), svc.journal.key()
+    other = tmp_path / "other.db"
+    shutil.copy(key_file, tmp_path / "other.db.journal-key")
+    with comptroller.open(other) as svc:
+        furnish(svc)
+        assert svc.journal.verify().ok
+        shown = svc.journal.checkpoint()
+    for path, checkpoint in ((other, kept), (store_path, shown)):
+        with comptroller.open(path) as svc:
+            (finding,) = svc.journal.verify(checkpoint, key).findings
+        assert "are not those of the checkpoint" in finding.message
+
+
+def test_clients_cannot_write_the_journal(open_as: Callable[..., comptroller.Service]) -> None:
+    client = open_as(customer="acme")
+    for refused in (
+        lambda: client.journal.archive("2100-01-01", "old.parquet"),
+        lambda: client.journal.histories([("identities", "alice")]),
+        client.journal.state,
+        client.journal.verify,
+        client.journal.checkpoint,
+    ):
+        with pytest.raises(comptroller.Forbidden):
+            refused()
 
 
 def test_commands(run: Any, store_path: Path, tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ import itertools
 import json
 import os
 import signal
+import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -158,6 +160,30 @@ def test_a_webhook_of_a_customer_gets_its_events_as_the_customer_sees_them(
     (event,) = _core.take_events(store, principal, webhook.key, webhook.considered, 9, 9).events
     assert event.type == "claim.submitted"
     assert "customer_id" not in json.loads(event.body)["data"]
+
+
+def test_an_event_after_a_restored_backup_is_another_one(
+    svc: comptroller.Service, tmp_path: Path
+) -> None:
+    """It has the position of one that was delivered, which receivers must not take it for."""
+    from comptroller import _core
+
+    svc.webhooks.create(url="https://hooks.example.com")
+    svc.backup(tmp_path / "backup.db")
+    store, principal = svc.host.store_with_principal()
+    ids = []
+    for name in ("alice", "bob"):
+        svc.identities.put(id=name)
+        (webhook,) = _core.active_webhooks(store, principal)
+        batch = _core.take_events(store, principal, webhook.key, webhook.considered, 9, 9)
+        (event,) = (each for each in batch.events if each.record == ("identities", name))
+        ids.append(event.webhook_id)
+        with (
+            closing(sqlite3.connect(tmp_path / "backup.db")) as older,
+            closing(sqlite3.connect(tmp_path / "store.db")) as present,
+        ):
+            older.backup(present)
+    assert ids[0] != ids[1]
 
 
 def test_a_load_is_an_event_for_each_record(svc: comptroller.Service) -> None:

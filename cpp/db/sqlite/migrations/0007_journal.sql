@@ -1,6 +1,7 @@
 -- The journal: one entry for each change of a record, and one for all records that a load inserted.
 -- `hashes` has the SHA-256 of the entry, then those of the subtrees of the Merkle tree (RFC 9162)
--- that it completes, smallest first. An entry is never changed.
+-- that it completes, smallest first. An entry is never changed. `record_hashes` of a batch has the
+-- first two bytes of the hash of each of its records, so that an altered one has a name.
 CREATE TABLE journal (
   sequence INTEGER PRIMARY KEY,
   recorded_at INTEGER NOT NULL,
@@ -13,7 +14,8 @@ CREATE TABLE journal (
   content TEXT NOT NULL,
   idempotency_key BLOB,
   request_id TEXT,
-  hashes BLOB NOT NULL
+  hashes BLOB NOT NULL,
+  record_hashes BLOB
 ) STRICT;
 CREATE INDEX journal_by_record ON journal (resource, key) WHERE key IS NOT NULL;
 -- For the change feed: the entries of a client, and the batches.
@@ -21,7 +23,16 @@ CREATE INDEX journal_of_customer ON journal (customer_id) WHERE customer_id IS N
 CREATE INDEX journal_of_batches ON journal (sequence) WHERE key IS NULL;
 -- Finds a record that was removed by its id: the content of its last entry has no "after".
 CREATE INDEX journal_of_removed ON journal (id) WHERE substr(content, 1, 9) = '{"before"';
+-- The entries that were moved to files: the first `size`. `entry` is the entry of the archive.
+-- `hashes` has those of the subtrees of which their tree consists, largest first, so that the tree
+-- goes on.
+CREATE TABLE journal_archives (
+  size INTEGER PRIMARY KEY,
+  entry INTEGER NOT NULL,
+  hashes BLOB NOT NULL
+) STRICT;
 CREATE TRIGGER journal_is_not_updated BEFORE UPDATE ON journal
 BEGIN SELECT raise(ABORT, 'an entry of the journal is never changed'); END;
 CREATE TRIGGER journal_is_not_deleted BEFORE DELETE ON journal
+WHEN OLD.sequence >= (SELECT coalesce(max(size), 0) FROM journal_archives)
 BEGIN SELECT raise(ABORT, 'an entry of the journal is never deleted'); END;

@@ -198,6 +198,7 @@ class RecordsReports(Runner):
     def history(
         self,
         id: str,
+        as_of_recorded: Since = None,
         *,
         status: Texts | None = None,
         chain: Texts | None = None,
@@ -213,12 +214,16 @@ class RecordsReports(Runner):
         """Which events happened to a claim, an identity, a payout group or an address?
 
         The time of a failed claim or an ended orchestration is its updated_at. A failed claim is
-        made good by the next CONFIRMED claim of its group. Overwritten values are not kept. since
-        and until limit the events. The filters select the claims, orchestrations and controls whose
-        events are listed; the events of the record itself remain.
+        made good by the next CONFIRMED claim of its group. The journal says who wrote what, and
+        when: recorded is the load or call that stored a record, changed has the old and the new
+        value of a member. Only the operator of a store in this process sees them. Other events show
+        present values, or with as_of_recorded those that the store had then; their amount is the
+        one before later changes. since and until limit the events. The filters select the claims,
+        orchestrations and controls whose events are listed; the events of the record itself remain.
 
         Args:
             id: the id of a claim, identity, group or reward address, or an address.
+            as_of_recorded: show what the store knew at this time, without later changes.
             status: only claims and orchestrations of these statuses.
             chain: only records of these chains.
             asset: only records of these assets.
@@ -237,8 +242,12 @@ class RecordsReports(Runner):
             event: the event (text).
             asset: the asset of the amount (text).
             amount: the amount of the claim or orchestration, or the observed balance (amount).
-            actor: who created or deleted the control: the created_by or deleted_by (text).
-            detail: the reason, the message, the transaction, the other record (text).
+            actor: who made the change, or created or deleted the control (text).
+            detail: the reason, message, transaction, other record, or entry of the journal
+                (text).
+            member: the member that was changed (text).
+            old: its value before; null if it was not set (text).
+            new: its value after; null if it is not set (text).
         """
         common = {
             "status": status,
@@ -252,4 +261,4 @@ class RecordsReports(Runner):
             "tz": tz,
             "engine": engine,
         }
-        return self.run(REPORTS["history"], {"id": id, **common})
+        return self.run(REPORTS["history"], {"id": id, "as_of_recorded": as_of_recorded, **common})

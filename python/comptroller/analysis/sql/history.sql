@@ -3,11 +3,15 @@
 -- Without rows: nothing happened in this time.
 --
 -- The time of a failed claim or an ended orchestration is its updated_at. A failed claim is made
--- good by the next CONFIRMED claim of its group. Overwritten values are not kept. since and until
--- limit the events. The filters select the claims, orchestrations and controls whose events are
--- listed; the events of the record itself remain.
+-- good by the next CONFIRMED claim of its group. The journal says who wrote what, and when:
+-- recorded is the load or call that stored a record, changed has the old and the new value of a
+-- member. Only the operator of a store in this process sees them. Other events show present values,
+-- or with as_of_recorded those that the store had then; their amount is the one before later
+-- changes. since and until limit the events. The filters select the claims, orchestrations and
+-- controls whose events are listed; the events of the record itself remain.
 --
 -- $id (id): the id of a claim, identity, group or reward address, or an address
+-- $as_of_recorded (time?): show what the store knew at this time, without later changes
 -- $status (texts?): only claims and orchestrations of these statuses
 -- at (time): the time of the event
 -- record (text): claim, control, orchestration, identity, group or address
@@ -15,8 +19,11 @@
 -- event (text): the event
 -- asset (text): the asset of the amount
 -- amount (amount): the amount of the claim or orchestration, or the observed balance
--- actor (text): who created or deleted the control: the created_by or deleted_by
--- detail (text): the reason, the message, the transaction, the other record
+-- actor (text): who made the change, or created or deleted the control
+-- detail (text): the reason, message, transaction, other record, or entry of the journal
+-- member (text): the member that was changed
+-- old (text): its value before; null if it was not set
+-- new (text): its value after; null if it is not set
 WITH addresses_of AS (
   SELECT a.id, a.address, a.payout_group_id, a.created_at
   FROM main.reward_addresses AS a
@@ -110,7 +117,9 @@ WITH addresses_of AS (
   JOIN addresses_of AS a ON a.id = b.address_id
   LEFT JOIN main.payout_groups AS g ON g.id = a.payout_group_id
 )
-SELECT at, record, id, event, asset, amount, actor, detail
+SELECT
+  at, record, id, event, asset, amount, actor, detail,
+  NULL::VARCHAR AS member, NULL::VARCHAR AS old, NULL::VARCHAR AS new
 FROM events
 WHERE ($since IS NULL OR at >= $since) AND ($until IS NULL OR at < $until)
 ORDER BY

@@ -1,0 +1,53 @@
+// What the journal says of single records: their entries, and the batch that inserted them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "db/database.hpp"
+#include "json/raw_members.hpp"
+
+namespace comptroller::store {
+
+// The records of one table in one batch, or in the digest that an archive has of all records.
+struct BatchOfTable {
+  std::uint64_t sequence = 0;  // of the entry
+  std::int64_t first_key = 0;
+  std::int64_t last_key = 0;
+  std::uint64_t count = 0;
+  std::string root;                      // hexadecimal
+  std::size_t record_hashes_before = 0;  // the number of record_hashes of earlier tables
+};
+using Batches = std::map<std::string, std::vector<BatchOfTable>, std::less<>>;  // by table
+
+// Adds the batches of an entry, if its content has any. Those of an archive replace all others: it
+// has the records that were in the store then.
+void add_batches(Batches& batches, std::uint64_t sequence, std::string_view content);
+// Returns the batches by table, in order of key.
+Batches read_batches(db::Connection& connection);
+// Returns the batch that has a key; null if there is none.
+const BatchOfTable* find_batch(const Batches& batches, std::string_view table, std::int64_t key);
+
+// Changes the members of a record to those before a change with this content.
+void undo(json::RawMembers& record, const json::RawMembers& content);
+
+struct RecordHistory {
+  std::string table;
+  std::int64_t key = 0;
+  std::optional<std::string> content = {};        // canonical JSON; nullopt if it was deleted
+  std::vector<std::uint64_t> entries = {};        // the sequence numbers
+  std::optional<std::uint64_t> inserted_by = {};  // the entry of the batch that has the record
+  std::string inserted = {};                      // its content in the batch
+};
+
+// Returns the records of a table with an id, or of an address the balances. Those that were deleted
+// have only entries.
+std::vector<RecordHistory> find_histories(db::Connection& connection, const Batches& batches,
+                                          std::string_view table, const std::string& id);
+
+}  // namespace comptroller::store

@@ -1,0 +1,123 @@
+#include "store/journal_snapshot.hpp"
+
+#include "model/hexadecimal.hpp"
+#include "model/records/journal.hpp"
+#include "model/records/webhooks.hpp"
+#include "store/change_feed.hpp"
+#include "store/changes.hpp"
+#include "store/columns.hpp"
+#include "store/journal_check.hpp"
+#include "store/records.hpp"
+#include "store/tables.hpp"
+
+namespace comptroller::store {
+
+namespace {
+
+constexpr std::uint64_t records_per_call = 4'096;
+
+// Returns the id of a webhook whose next change is an entry before the first `size`.
+std::optional<std::string> webhook_before(db::Connection& connection, std::uint64_t size) {
+  const auto webhook = find_where<Webhook>(
+      connection,
+      {"after_sequence + (after_part = ?) < ? LIMIT 1",
+       {Value::of(FeedPosition::whole_entry), Value::of(static_cast<std::int64_t>(size))}});
+  return webhook ? std::optional(webhook->record.id.value) : std::nullopt;
+}
+
+std::string digits_of(const journal::Hash& hash) {
+  return text_of(HexadecimalDigits{journal::bytes_of(hash)});
+}
+
+// Returns the digest of all records; appends to `record_hashes`.
+std::vector<BatchPart> digest_of_records(db::Connection& connection, std::string& record_hashes,
+                                         const RecordProgress& progress) {
+  std::vector<BatchPart> parts;
+  std::uint64_t count = 0;
+  std::string content;
+  const auto add = [&]<class R>() {
+    db::Query rows = connection.query("SELECT " + select_list<R>() + ", key FROM " +
+                                      std::string(R::table) + " ORDER BY key");
+    journal::Tree tree;
+    BatchPart part;
+    part.resource = R::table;
+    while (rows.step()) {
+      part.last_key = static_cast<std::uint64_t>(rows.number(static_cast<int>(field_count<R>)));
+      if (tree.size() == 0) part.first_key = part.last_key;
+      content.clear();
+      json::append_canonical<R>(content, Row{rows, connection.symbols()});
+      const journal::Hash hash = journal::leaf_hash(content);
+      tree.append(hash);
+      record_hashes += journal::bytes_of(hash).substr(0, record_hash_size);
+      if (++count % records_per_call == 0 && progress) progress(count);
+    }
+    if (tree.size() == 0) return;
+    part.count = tree.size();
+    part.root = digits_of(tree.root());
+    parts.push_back(std::move(part));
+  };
+  for_each_table(add);
+  add.template operator()<Webhook>();
+  if (progress) progress(count);
+  return parts;
+}
+
+// Appends the entry with a content of one member.
+template <Record R>
+void append(db::Connection& connection, const Origin& origin, std::string_view member,
+            const R& value, std::string record_hashes) {
+  NewEntry entry;
+  entry.content.append("{\"").append(member).append("\":");
+  json::append_canonical<R>(entry.content, RecordFields<R>{value});
+  entry.content += '}';
+  entry.record_hashes = std::move(record_hashes);
+  JournalHead head;
+  append_entry(connection, head, origin, entry);
+}
+
+}  // namespace
+
+void begin_journal(db::Connection& connection, Timestamp now, const RecordProgress& progress) {
+  if (journal_size(connection) > 0) return;
+  std::string record_hashes;
+  Batch batch;
+  batch.records = digest_of_records(connection, record_hashes, progress);
+  append(connection, {now, "comptroller", "journal.begin"}, "batch", batch,
+         std::move(record_hashes));
+}
+
+void archive_entries(db::Connection& connection, const Origin& origin, const ArchiveFile& file) {
+  const std::uint64_t size = journal_size(connection);
+  if (file.size <= archived_size(connection) || file.size > size) {
+    throw Error::invalid("archive", "these entries are archived already, or not of this journal");
+  }
+  const journal::ReadHash read = hash_reader(connection);
+  if (file.root != digits_of(journal::tree_of(file.size, read).root())) {
+    throw Error::invalid("archive", "the file does not have the entries of this journal");
+  }
+  if (const auto webhook = webhook_before(connection, file.size)) {
+    throw Error(Code::unusable, "webhook " + *webhook +
+                                    " has not had the events of these entries, so no entry was "
+                                    "archived; let it get them, or delete it");
+  }
+  if (!check_journal(connection).findings.empty()) {
+    throw Error(Code::unusable,
+                "an entry or a record was altered, so no entry was archived; `comptroller journal "
+                "verify` names it");
+  }
+  std::string hashes;
+  for (unsigned level = 64; level-- > 0;) {
+    if ((file.size >> level & 1) == 0) continue;
+    hashes += journal::bytes_of(read(level, (file.size >> level) - 1));
+  }
+  std::string record_hashes;
+  Archive archive{file.size, file.sha256, {}, file.root};
+  archive.records = digest_of_records(connection, record_hashes, {});
+  append(connection, origin, "archive", archive, std::move(record_hashes));
+  connection.run("INSERT INTO journal_archives (size, entry, hashes) VALUES (?, ?, ?)",
+                 static_cast<std::int64_t>(file.size), static_cast<std::int64_t>(size),
+                 Value::blob(hashes));
+  connection.run("DELETE FROM journal WHERE sequence < ?", static_cast<std::int64_t>(file.size));
+}
+
+}  // namespace comptroller::store

@@ -1,0 +1,296 @@
+"""Evidence: a folder that proves who changed records, checked without the store."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from lines import address, at, balance, claim, group, load, orchestration
+
+serialization = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
+
+GROUP = "01900000-0000-7000-8000-0000000000aa"
+ADDRESS = "01900000-0000-7000-8000-0000000000bb"
+
+
+def furnish(path: Path) -> None:
+    """Writes an identity and a group by operations and loads, among records of others."""
+    with comptroller.open(path, actor="operator:desk") as svc:
+        svc.identities.put(id="alice", customer_id="acme")
+        svc.identities.put(id="bob", customer_id="acme")
+        control = svc.controls.create(identity_id="alice", type="FROZEN", reason_code="COURT")
+        svc.controls.delete(control.id, reason="lifted")
+        svc.identities.update(id="alice", user_disabled=True)
+        svc.controls.create(identity_id="bob", type="SELL_ONLY", reason_code="REVIEW")
+        moved = orchestration(identity_id="alice", customer_id="acme", id="moved")
+        load(svc, "orchestrations", orchestration(), moved, orchestration())
+        load(svc, "payout-groups", group(id=GROUP), group())
+        load(svc, "reward-addresses", address(id=ADDRESS, payout_group_id=GROUP), address())
+        load(svc, "balances", balance(address_id=ADDRESS), balance(address_id=ADDRESS, at=at(9)))
+        rows = [claim(id=f"c-{number}", payout_group_id=GROUP) for number in range(7)]
+        load(svc, "claims", claim(), *rows, claim())
+        load(svc, "claims", {**rows[3], "amount": "77.5", "updated_at": at(days=9)})
+
+
+@pytest.fixture
+def store(store_path: Path) -> Path:
+    furnish(store_path)
+    return store_path
+
+
+@pytest.fixture
+def written(store: Path, tmp_path: Path) -> Path:
+    """The evidence of alice."""
+    with comptroller.open(store) as svc:
+        svc.evidence(tmp_path / "alice", identity="alice")
+    return tmp_path / "alice"
+
+
+def lines(folder: Path, name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+
+
+def ancestor(content: str, index: int, size: int, proof: list[str]) -> str:
+    """Returns the root of a proof, by the recursion of RFC 9162, section 2.1.3.1."""
+
+    def node(index: int, size: int, proof: list[str]) -> bytes:
+        if size == 1:
+            assert not proof
+            return hashlib.sha256(b"\0" + content.encode()).digest()
+        half = 1 << ((size - 1).bit_length() - 1)
+        sibling = bytes.fromhex(proof[-1])
+        if index < half:
+            return hashlib.sha256(b"\1" + node(index, half, proof[:-1]) + sibling).digest()
+        rest = node(index - half, size - half, proof[:-1])
+        return hashlib.sha256(b"\1" + sibling + rest).digest()
+
+    return node(index, size, proof).hex()
+
+
+def verified(folder: Path) -> dict[tuple[str, int], Any]:
+    """Verifies a folder by another implementation than check.py; returns the records."""
+    key, note = (folder / "key.txt").read_text().strip(), (folder / "checkpoint.txt").read_text()
+    text, signatures = note.split("\n\n")
+    public = base64.b64decode(key.split("+", 2)[2])[1:]
+    signature = base64.b64decode(signatures.split(" ")[2])[4:]
+    verifier = serialization.Ed25519PublicKey.from_public_bytes(public)
+    verifier.verify(signature, f"{text}\n".encode())
+    _, size, root = text.split("\n")
+    entries = {}
+    for line in lines(folder, "entries.ndjson"):
+        found = ancestor(line["entry"], line["sequence"], int(size), line["proof"])
+        assert found == base64.b64decode(root).hex()
+        entries[line["sequence"]] = json.loads(line["entry"])
+    records = {}
+    for record in lines(folder, "records.ndjson"):
+        state: Any = None
+        if record["inserted_by"] is not None:
+            inserted = record["inserted"]
+            content, place = inserted["content"], (inserted["index"], inserted["count"])
+            roots = [part["root"] for part in entries[record["inserted_by"]]["batch"]["records"]]
+            assert ancestor(content, *place, inserted["proof"]) in roots
+            state = json.loads(content)
+        for sequence in record["entries"]:
+            entry = entries[sequence]
+            before, after = entry.get("before"), entry.get("after")
+            if before is None:
+                state = after
+            else:
+                assert before.items() <= state.items()
+                kept = {name: value for name, value in state.items() if name not in before}
+                state = None if after is None else kept | after
+        assert state == (None if record["content"] is None else json.loads(record["content"]))
+        records[record["resource"], record["key"]] = state
+    return records
+
+
+def test_the_evidence_of_an_identity(written: Path) -> None:
+    records = verified(written)
+    ids = {(resource, state["id"]) for (resource, _), state in records.items()}
+    assert ids >= {("identities", "alice"), ("orchestrations", "moved")}
+    assert len(ids) == 4  # and two controls
+    assert not any("bob" in str(state) for state in records.values())
+    (deleted,) = [state for state in records.values() if state.get("reason_code") == "COURT"]
+    assert deleted["deleted_by"] == "operator:desk"
+
+
+def test_the_evidence_of_a_group(store: Path, tmp_path: Path) -> None:
+    with comptroller.open(store) as svc:
+        made = svc.evidence(tmp_path / "group", group=GROUP)
+        checkpoint = svc.journal.checkpoint()
+    records = verified(tmp_path / "group")
+    assert len(records) == made.records == 1 + 1 + 2 + 7
+    assert {resource for resource, _ in records} == {
+        *("payout_groups", "reward_addresses", "balances", "claims"),
+    }
+    (changed,) = [state for state in records.values() if state.get("id") == "c-3"]
+    assert changed["amount"] == "77.5"
+    # Another claim of the same load has no entry of its own.
+    assert made.checkpoint == checkpoint == (tmp_path / "group" / "checkpoint.txt").read_text()
+
+
+def checked(folder: Path, *arguments: str) -> tuple[int, str]:
+    """Runs the program of the folder, which does not import comptroller."""
+    command = [sys.executable, "-I", str(folder / "check.py"), *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    return ended.returncode, ended.stdout + ended.stderr
+
+
+def test_the_program_checks_the_folder(written: Path, tmp_path: Path, run: Any) -> None:
+    code, shown = checked(written)
+    assert (code, "4 records and" in shown) == (0, True), shown
+    key = (written / "key.txt").read_text().strip()
+    assert checked(written, "--key", key)[0] == 0
+    with comptroller.open(tmp_path / "other.db") as svc:
+        other = svc.journal.key()
+    code, shown = checked(written, "--key", other)
+    assert (code, "no valid signature" in shown) == (1, True)
+    assert run("journal", "check-evidence", str(written), "--key", key).code == 0
+    ended = run("journal", "check-evidence", str(written), "--key", other, "--json")
+    assert (ended.code, json.loads(ended.out)["ok"]) == (1, False)
+
+
+def edit(name: str, change: Callable[[list[Any]], object]) -> Callable[[Path], None]:
+    """Returns a function that changes the lines of a file."""
+
+    def edited(folder: Path) -> None:
+        found = lines(folder, name)
+        change(found)
+        text = "".join(json.dumps(line) + "\n" for line in found)
+        (folder / name).write_text(text)
+
+    return edited
+
+
+def replace(name: str, old: str, new: str) -> Callable[[Path], None]:
+    """Returns a function that replaces text in a file."""
+
+    def replaced(folder: Path) -> None:
+        text = (folder / name).read_text()
+        assert old in text
+        (folder / name).write_text(text.replace(old, new, 1))
+
+    return replaced
+
+
+def _moved(records: list[Any]) -> Any:
+    return next(record for record in records if record["resource"] == "orchestrations")
+
+
+#: What someone does to the folder, and what the program says.
+ALTERATIONS = {
+    "record": (
+        replace("records.ndjson", "COURT", "OTHER"),
+        "is not what its entries made of it",
+    ),
+    "inserted": (
+        edit("records.ndjson", lambda found: _moved(found)["inserted"].update(content="{}")),
+        "was not inserted by entry",
+    ),
+    "path": (
+        edit("records.ndjson", lambda found: _moved(found)["inserted"]["proof"].reverse()),
+        "was not inserted by entry",
+    ),
+    "no path": (
+        edit("records.ndjson", lambda found: _moved(found)["inserted"]["proof"].clear()),
+        "a proof is too short",
+    ),
+    "forgotten change": (
+        edit("records.ndjson", lambda found: found[1]["entries"].pop()),
+        "is not what its entries made of it",
+    ),
+    "foreign entry": (
+        edit("records.ndjson", lambda found: found[1]["entries"].append(found[0]["entries"][0])),
+        "is of another record",
+    ),
+    "actor": (
+        replace("entries.ndjson", "operator:desk", "operator:else"),
+        "is not in the journal of the checkpoint",
+    ),
+    "proof": (
+        edit("entries.ndjson", lambda found: found[0].update(proof=found[1]["proof"])),
+        "is not in the journal of the checkpoint",
+    ),
+    "missing entry": (
+        edit("entries.ndjson", lambda found: found.pop()),
+        "the evidence is malformed",
+    ),
+    "size": (
+        edit("entries.ndjson", lambda found: found[0].update(sequence=1 << 40)),
+        "has another sequence number",
+    ),
+    "checkpoint": (replace("checkpoint.txt", "\n\n", "\nmore\n\n"), "no valid signature"),
+    "key": (replace("key.txt", "comptroller-", "comptroller+"), "malformed"),
+    "no file": (lambda folder: (folder / "checkpoint.txt").unlink(), "cannot be read"),
+}
+
+
+@pytest.mark.parametrize("name", ALTERATIONS)
+def test_an_altered_file_is_found(written: Path, name: str) -> None:
+    alter, message = ALTERATIONS[name]
+    alter(written)
+    code, shown = checked(written)
+    assert (code, shown.startswith("WRONG: ")) == (1, True), shown
+    assert message in shown
+
+
+def test_records_that_differ_give_no_evidence(store: Path, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("UPDATE claims SET amount = '9' WHERE id = 'c-1'")
+    with (
+        comptroller.open(store) as svc,
+        pytest.raises(comptroller.Unusable, match="not as it was inserted"),
+    ):
+        svc.evidence(tmp_path / "alice", identity="alice")
+    assert not (tmp_path / "alice").exists()
+
+
+def test_refused_arguments(store: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with comptroller.open(store) as svc:
+        for subjects in ({}, {"identity": "alice", "group": GROUP}):
+            with pytest.raises(comptroller.InvalidRequest, match="exactly one subject"):
+                svc.evidence(out, **subjects)  # type: ignore[arg-type]
+        with pytest.raises(comptroller.NotFound, match="there is no identity nobody"):
+            svc.evidence(out, identity="nobody")
+        out.mkdir()
+        (out / "mine").touch()
+        with pytest.raises(comptroller.Unusable, match="exists already"):
+            svc.evidence(out, identity="alice")
+    with comptroller.open(store, customer="acme") as client, pytest.raises(comptroller.Forbidden):
+        client.evidence(tmp_path / "other", identity="alice")
+    with comptroller.open(":memory:") as svc, pytest.raises(comptroller.Unsupported):
+        svc.evidence(tmp_path / "other", identity="alice")
+
+
+def test_the_evidence_after_an_archive(store: Path, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    with comptroller.open(store) as svc:
+        svc.journal.archive("2100-01-01", tmp_path / "old.parquet")
+        svc.identities.update(id="alice", metadata={"a": "b"})
+        svc.evidence(tmp_path / "alice", identity="alice")
+    assert checked(tmp_path / "alice")[0] == 0
+
+
+def test_the_command(run: Any, store: Path, tmp_path: Path) -> None:
+    db = ("--db", str(store))
+    ended = run("evidence", "--identity", "alice", "--out", str(tmp_path / "alice"), *db)
+    assert "4 records and" in ended.out
+    page = (tmp_path / "alice" / "index.html").read_text()
+    for shown in ("Evidence: identity alice", "operator:desk", "python check.py", "COURT"):
+        assert shown in page
+    assert run("evidence", "--out", str(tmp_path / "x"), *db).code == 2
+    shutil.rmtree(tmp_path / "alice")
+    ended = run("evidence", "--group", GROUP, "--out", str(tmp_path / "g"), "--json", *db)
+    assert json.loads(ended.out)["records"] == 11
