@@ -19,7 +19,8 @@ from comptroller.bulk.exported import Exported, JournalState
 from comptroller.bulk.files import export_format
 from comptroller.bulk.folders import files_of_kinds
 from comptroller.bulk.loading import LoadOptions, LoadResult, Opened
-from comptroller.bulk.mapping import FileOptions, Options, read_mapping
+from comptroller.bulk.mapping import FileOptions, Options
+from comptroller.bulk.mapping_files import read_mapping
 from comptroller.bulk.parquet import write_dataset, write_parquet
 from comptroller.bulk.rejects import Rejects, SourceRows, rejects_path
 from comptroller.bulk.sources import LoadSource, open_source

@@ -11,7 +11,8 @@ import polars
 from comptroller.analysis.folding import fold_address, fold_hash
 from comptroller.analysis.member_columns import ROW
 from comptroller.analysis.reconciliation import STATUSES
-from comptroller.analysis.table import quote_name, rows_of
+from comptroller.analysis.table import rows_of
+from comptroller.bulk.parquet import quote_name
 
 #: The members of amounts, and the members of their assets.
 ASSETS = {"source_amount": "source_asset", "amount": "asset_type", "balance": "asset_type"}

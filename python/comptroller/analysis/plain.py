@@ -35,6 +35,13 @@ def is_nested(type: Any) -> bool:
     return type.id in ("list", "array", "tuple", "struct", "map")
 
 
+def lacks_in_polars(type: Any) -> bool:
+    """Whether polars has no type for the values of a type of DuckDB, or for some in them."""
+    return type.id in ("interval", "union") or (
+        is_nested(type) and any(lacks_in_polars(of) for _, of in type.children if hasattr(of, "id"))
+    )
+
+
 def core_expression(value: str, type: Any) -> str | None:
     """Returns an expression of a type that the core formats; None if SQL has to format it."""
     if type.id in _SMALL:
@@ -102,6 +109,15 @@ def _cast_nested(value: str, type: Any, depth: int) -> str:
 def text(value: str, type: Any) -> str:
     """Returns an expression for the plain value as text; a nested value as JSON text."""
     return document(value, type) if is_nested(type) else f"({plain(value, type)})::VARCHAR"
+
+
+def duration(value: str, name: str) -> str:
+    """Returns an expression for the microseconds of an interval; an error if it has months."""
+    why = f"{name} has months, which differ in length; write it as days, or as text: ::VARCHAR"
+    return (
+        f"CASE WHEN year({value}) = 0 AND month({value}) = 0 THEN epoch_us({value}) "
+        f"WHEN {value} IS NOT NULL THEN error({literal(why)}) END"
+    )
 
 
 def literal(text: str) -> str:

@@ -16,8 +16,9 @@ from comptroller.analysis import plain
 from comptroller.analysis.formatting import csv_lines
 from comptroller.analysis.registry import ALL_ROWS, TABLES
 from comptroller.analysis.table import Table, copy_table
-from comptroller.bulk.frames import frame_of, texts_for_objects
+from comptroller.bulk.frames import as_arrow, frame_of
 from comptroller.bulk.mapping import ColumnMapping
+from comptroller.bulk.parquet import quote_name
 from comptroller.bulk.streams import Worker, interruptible, run_interruptibly
 from comptroller.errors import InvalidRequest, Unavailable, invalid, unavailable
 
@@ -128,9 +129,23 @@ class Query:
             yield len(documents), ",".join(f"\n{document}" for (document,) in documents).encode()
 
     def table(self) -> Table:
-        """Runs the query; returns all rows."""
+        """Runs the query; returns all rows. Intervals are durations, which have no months."""
         with _refusing():
-            return Table(run_interruptibly(lambda: polars.DataFrame(self), self.interrupt))
+            return Table(run_interruptibly(self._frame, self.interrupt))
+
+    def _frame(self) -> polars.DataFrame:
+        if not any(plain.lacks_in_polars(each.type) for each in self.columns):
+            return polars.DataFrame(self)
+        values = []
+        for name, type, value in self.columns:
+            if type.id == "interval":
+                value = plain.duration(value, name)
+            elif plain.lacks_in_polars(type):
+                value = plain.text(value, type)
+            values.append(f"{value} AS {quote_name(name)}")
+        frame = polars.DataFrame(self._connection.sql(self._selecting(", ".join(values))))
+        spans = [n for n, each in enumerate(self.columns) if each.type.id == "interval"]
+        return frame.with_columns(polars.nth(spans).cast(polars.Duration("us")))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         try:
@@ -218,7 +233,7 @@ def _frames(
             raise invalid(name, "another table has this name; choose another")
         try:
             frame, lines_before = frame_of(source, options)
-            frames[name] = texts_for_objects(frame), lines_before
+            frames[name] = as_arrow(frame), lines_before
         except InvalidRequest as error:
             raise invalid(name, error.errors[0][1] if error.errors else error.detail) from error
         if not frames[name][0].width:

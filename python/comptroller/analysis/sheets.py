@@ -63,6 +63,8 @@ def _cells(column: polars.Series, *, is_share: bool) -> tuple[polars.Series, Map
         if any(sum(map(str.isdigit, text.strip("-0."))) > _MOST_DIGITS for text in texts):
             return _texts(column, numbers.plain), {"align": "right"}
         return column.cast(polars.Float64), {"num_format": _NUMBER}
+    if column.dtype in (polars.Duration, polars.Time):
+        return _texts(column, str), {"align": "right"}
     if column.dtype.is_temporal():
         if not _keeps(known):
             return _texts(column, lambda value: str(value.isoformat()).replace("+00:00", "Z")), {}

@@ -18,7 +18,7 @@ from comptroller.analysis.sheets import add_rows, refuse_long
 from comptroller.bulk.columns import GROUPED_NUMBER, THOUSANDS
 from comptroller.bulk.excel import new_workbook
 from comptroller.bulk.files import whole_file
-from comptroller.bulk.parquet import write_parquet
+from comptroller.bulk.parquet import quote_name, write_parquet
 from comptroller.bulk.streams import Rows
 from comptroller.display.html import SHOWN_ROWS, html
 from comptroller.errors import invalid
@@ -222,9 +222,3 @@ def _type_of(source: duckdb.DuckDBPyRelation, column: str) -> str | None:
     if not known:
         return None
     return next((type for type, n in zip(_TYPES, of_types, strict=True) if n == known), None)
-
-
-def quote_name(name: str) -> str:
-    """Returns a name as an identifier of SQL."""
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'

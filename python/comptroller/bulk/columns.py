@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from comptroller.bulk.floats import float_texts
 from comptroller.bulk.mapping import RFC_3339, TEXT_TYPES, ColumnMapping, RowMapping, as_uuid
 from comptroller.errors import invalid, require, shorten
 
@@ -156,7 +157,7 @@ class _Columns:
         if type != "amount" or self._mapping.floats != "shortest":
             self._refuse(column.is_not_null())
             return column
-        texts = column.cast(self._library.String).replace("-0.0", "0.0")
+        texts = float_texts(column).replace("-0.0", "0.0")
         is_plain = texts.str.contains(_PLAIN_FLOAT)
         self._refuse(~is_plain)
         self._floats.append(is_plain.fill_null(False))

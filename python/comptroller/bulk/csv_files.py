@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -35,23 +36,24 @@ class CsvFile:
     column.
 
     polars reads the file only if each of its lines is a row, because it reads some broken rows as
-    others, and rows after a broken one before it. Otherwise the module csv finds the rows, and
-    polars reads those that are whole.
+    others, and rows after a broken one before it. Otherwise polars reads the rows that it reads as
+    the module csv does, and the module csv the others.
     """
 
     def __init__(self, path: str, name: str, separator: str) -> None:
         self._path = path
         self._name = name
         self._separator = separator
+        self._lines: LineNumbers | None = None  # known after the last row
         self._library = require("polars", f"reading {name}", "analysis")
 
     def frames(self, refuse: Refuse | None = None) -> Iterator[polars.DataFrame]:
         """Yields the rows in batches. Raises InvalidRequest if the file is not a table."""
         _require_lines(self._path, self._name)
         with refusing(self._library, self._name):
-            if next(self._records(), None) is None:
+            if self._header is None:
                 return
-            if not self._are_lines_rows:
+            if self._other_lines != []:
                 yield from self._slow_frames(refuse)
                 return
             rows = self._library.scan_csv(
@@ -63,42 +65,64 @@ class CsvFile:
 
     def line_numbers(self) -> LineNumbers:
         """Returns the lines of the rows."""
-        lines = LineNumbers()
-        records = self._records()
-        header = next(records, None)
         with refusing(self._library, self._name):
-            if self._are_lines_rows:
+            header = self._header
+            if header is None or self._other_lines == []:
                 return LineNumbers(header.line if header else 1)
-        for row, each in enumerate(records, start=1):
-            lines.note(row, each.line)
-        return lines
+            if self._lines is not None:
+                return self._lines
+            lines = LineNumbers()
+            row = 1
+            for each in islice(self._records(), 1, None):
+                lines.note(row, each.line)
+                row += each.rows
+            return lines
 
     @cached_property
-    def _are_lines_rows(self) -> bool:
-        """Whether every line is a row with as many cells as the first one, or is empty."""
+    def _header(self) -> _Record | None:
+        return next(self._records(is_header=True), None)
+
+    @cached_property
+    def _other_lines(self) -> list[int] | None:
+        """The lines that are not rows with as many cells as the header, nor empty.
+
+        None if they are not known.
+        """
+        if self._header is None or self._header.why:
+            return None
         separator = re.escape(self._separator)
         cell = f'(?:{_IN_QUOTES}|[^"{separator}\r]*)'
-        lines = self._library.scan_lines(self._path)
-        text = self._library.col("line")
+        is_row = rf"^$|^{cell}(?:{separator}{cell}){{{len(self._header.cells) - 1}}}$"
+        line, number = map(self._library.col, ("line", "number"))
+        text = self._library.when(number == 1).then(line.str.strip_prefix("\ufeff")).otherwise(line)
+        is_blank = line.str.contains(r"^\s+$")
         try:
-            first = lines.filter(text.str.strip_chars() != "").head(1).collect().to_series()
-            given = [each.lstrip("\ufeff") for each in first]
-            width = len(next(csv.reader(given, delimiter=self._separator), " "))
-            is_row = text.str.contains(
-                rf"^\r?$|^\x{{FEFF}}?{cell}(?:{separator}{cell}){{{width - 1}}}\r?$"
-            )
-            return bool(lines.select(is_row.all()).collect().item())
+            lines = self._library.scan_lines(self._path).with_row_index("number", offset=1)
+            found = lines.filter(~text.str.contains(is_row) | is_blank).select(number).collect()
         except self._library.exceptions.PolarsError:  # not UTF-8, or very many columns
-            return False
+            return None
+        numbers: list[int] = found.to_series().to_list()
+        return numbers
 
-    def _records(self) -> Iterator[_Record]:
-        """Yields the records; each line of one whose quotes are broken is a record."""
+    def _records(self, *, is_header: bool = False) -> Iterator[_Record]:
+        """Yields the records; each line of one whose quotes are broken is a record.
+
+        Lines that are rows may be one record, except the header: only that one if `is_header`.
+        """
         width = 0
         end_of_broken, of_broken = 0, ""
+        is_row: Callable[[str], object] = bool
         with Path(self._path).open(encoding="utf-8-sig", newline="\n") as file:
-            lines = _Lines(file)
+            lines = _Lines(file, None if is_header else self._other_lines)
             while True:
                 begin = lines.number
+                if width and begin >= end_of_broken:
+                    if rows := lines.take_rows():
+                        yield _Record(begin, [], "".join(rows), "", len(rows))
+                        continue
+                    if text := lines.take_row(is_row):
+                        yield _Record(begin, [], text, "", 1)
+                        continue
                 taken: list[str] = []
                 try:
                     reader = csv.reader(
@@ -113,7 +137,9 @@ class CsvFile:
                     cells = []
                     if not width:
                         continue  # before the header
-                width = width or len(cells or ())
+                if not width:
+                    width = len(cells or ())
+                    is_row = _row_of(width, self._separator)
                 why = _why(cells, width, taken[0]) if cells != [] else ""
                 if cells and why and lines.number - begin > 1 and lines.number > end_of_broken:
                     # A line within the quotes could be a row by chance.
@@ -127,33 +153,39 @@ class CsvFile:
                 if why:
                     lines.push_back(taken[1:])
                     del taken[1:]
-                yield _Record(begin, cells or [], "".join(taken), why and f"line {begin} {why}")
+                why = why and f"line {begin} {why}"
+                yield _Record(begin, cells or [], "".join(taken), why, 1)
 
     def _slow_frames(self, refuse: Refuse | None) -> Iterator[polars.DataFrame]:
-        """Yields the rows that the module csv finds."""
+        """Yields the rows as the module csv finds them."""
         records = self._records()
         header = next(records, None)
         if header is None or header.why:
             raise invalid("source", f"{self._name} cannot be read: its first row is broken")
-        whole = _whole_row(self._separator)
+        lines = LineNumbers()
         row = 0
-        while batch := list(islice(records, _ROWS_AT_ONCE)):
+        while batch := _take_batch(records):
             texts = [_end_line(header.text)]
             broken: dict[int, str] = {}
-            for place, each in enumerate(batch):
-                if each.cells and not each.why:
-                    is_whole = whole(each.text)
-                    texts.append(_end_line(each.text) if is_whole else self._rewritten(each.cells))
-                    continue
-                texts.append("\n")
+            place = 0
+            for each in batch:
+                lines.note(row + place + 1, each.line)
                 if each.why:
                     broken[place] = each.text.rstrip("\r\n")
                     if refuse is not None:
                         refuse(row + place + 1, each.why)
-            if row == 0 and broken and all(each.why or not each.cells for each in batch):
-                raise self._not_a_table(batch[min(broken)].why)
+                    texts.append("\n")
+                elif each.cells:
+                    texts.append(self._rewritten(each.cells))
+                else:
+                    is_blank = each.rows == 1 and each.text.isspace()
+                    texts.append("\n" if is_blank else _end_line(each.text))
+                place += each.rows
+            if row == 0 and broken and all(each.why or each.text.isspace() for each in batch):
+                raise self._not_a_table(next(each.why for each in batch if each.why))
             yield self._frame(texts, broken)
-            row += len(batch)
+            row += place
+        self._lines = lines
         if row == 0:
             yield self._frame([_end_line(header.text)], {})
 
@@ -184,25 +216,64 @@ class CsvFile:
 
 
 class _Record(NamedTuple):
-    """A record: its first line, cells, text, and why it is not a row, if it is not."""
+    """A record: its first line, cells, text, and why it is not a row, if it is not.
+
+    Or one or several rows that polars reads as the module csv does, without their cells.
+    """
 
     line: int
     cells: list[str]
     text: str
     why: str
+    rows: int
 
 
 class _Lines:
-    """The lines of a file, of which some may be read again."""
+    """The lines of a file, of which some may be read again.
 
-    def __init__(self, file: io.TextIOWrapper) -> None:
+    Args:
+        file: the file.
+        others: the numbers of the lines that are not rows; None if they are not known.
+    """
+
+    def __init__(self, file: io.TextIOWrapper, others: list[int] | None) -> None:
         self._file = file
+        self._others = others
         self._again: deque[str] = deque()
         self.number = 1  # of the next line
 
     def push_back(self, lines: list[str]) -> None:
         self._again.extendleft(reversed(lines))
         self.number -= len(lines)
+
+    def take_rows(self) -> list[str]:
+        """Returns the next lines until one that is not a row, at most `_ROWS_AT_ONCE`."""
+        if self._others is None:
+            return []
+        most = _ROWS_AT_ONCE
+        place = bisect_left(self._others, self.number)
+        if place < len(self._others):
+            most = min(most, self._others[place] - self.number)
+        if self._again:
+            rows = [self._again.popleft() for _ in range(min(most, len(self._again)))]
+        else:
+            rows = list(islice(self._file, most))
+        self.number += len(rows)
+        return rows
+
+    def take_row(self, is_row: Callable[[str], object]) -> str:
+        """Returns the next lines until quotes are closed, if they are a row; otherwise no text."""
+        taken: list[str] = []
+        quotes = 0
+        for line in self.taken_into(taken):
+            quotes += line.count('"')
+            if quotes % 2 == 0:
+                break
+        text = "".join(taken)
+        if not text.isspace() and is_row(text):
+            return text
+        self.push_back(taken)
+        return ""
 
     def taken_into(self, taken: list[str]) -> Iterator[str]:
         """Yields the next lines, at most those of one row, and appends them to `taken`."""
@@ -213,6 +284,16 @@ class _Lines:
             self.number += 1
             taken.append(line)
             yield line
+
+
+def _take_batch(records: Iterator[_Record]) -> list[_Record]:
+    """Returns the next records with about `_ROWS_AT_ONCE` rows; none after the last."""
+    batch: list[_Record] = []
+    rows = 0
+    while rows < _ROWS_AT_ONCE and (record := next(records, None)):
+        batch.append(record)
+        rows += record.rows
+    return batch
 
 
 def _why(cells: list[str] | None, width: int, line: str) -> str:
@@ -228,11 +309,11 @@ def _why(cells: list[str] | None, width: int, line: str) -> str:
     return f"has {comparison}: {len(cells)} {several}, and the first row has {width}"
 
 
-def _whole_row(separator: str) -> Callable[[str], object]:
-    """Returns whether polars reads a record as the module csv does."""
+def _row_of(width: int, separator: str) -> Callable[[str], object]:
+    """Returns whether polars reads a text as a row of so many cells, as the module csv does."""
     escaped = re.escape(separator)
     cell = f'(?:{_IN_QUOTES}|[^"{escaped}\\r\\n]*)'
-    return re.compile(f"{cell}(?:{escaped}{cell})*\\r?\\n?").fullmatch
+    return re.compile(f"{cell}(?:{escaped}{cell}){{{width - 1}}}\\r?\\n?").fullmatch
 
 
 def _end_line(record: str) -> str:

@@ -54,8 +54,9 @@ def format_of(head: bytes, name: str) -> Format:
     _refuse_others(head, name)
     suffix = PurePath(name).suffix.lower()
     promised = FORMATS.get(suffix)
-    if promised in ("parquet", "xlsx") and head:
-        raise invalid("source", f"{name} cannot be read: it is not a file of the format {suffix}")
+    if promised in ("parquet", "xlsx"):
+        what = f"not a file of the format {suffix}" if head else "empty; give a complete copy"
+        raise invalid("source", f"{name} cannot be read: it is {what}")
     if promised == "csv" and _JSON.match(head.removeprefix(_MARK)):
         return "json"
     return promised or ("csv" if _is_table(head) else "json")

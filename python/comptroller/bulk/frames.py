@@ -94,14 +94,26 @@ def _of_file(file: BinaryIO, name: str, options: ColumnMapping) -> tuple[polars.
         return whole, table.lines()[1] - 1
 
 
-def texts_for_objects(frame: polars.DataFrame) -> polars.DataFrame:
-    """Returns a frame in which columns of several types, and of none, are text."""
+def as_arrow(frame: polars.DataFrame) -> polars.DataFrame:
+    """Returns a frame whose columns all libraries read.
+
+    Columns of several types, and of none, are text; integers of 128 bits are decimals, or text if
+    they have more than 38 digits.
+    """
     library = require("polars", "a table of yours", "analysis")
     return frame.with_columns(
-        column_of(library, each.name, each.to_list()).cast(library.String)
+        _wide_integers(library, each)
+        if each.dtype in (library.Int128, library.UInt128)
+        else column_of(library, each.name, each.to_list()).cast(library.String)
         for each in frame
-        if each.dtype in (library.Object, library.Null)
+        if each.dtype in (library.Object, library.Null, library.Int128, library.UInt128)
     )
+
+
+def _wide_integers(library: Any, column: polars.Series) -> polars.Series:
+    decimals = column.cast(library.Decimal(38, 0), strict=False)
+    is_exact = decimals.null_count() == column.null_count()
+    return decimals if is_exact else column.cast(library.String)
 
 
 def _of_rows(rows: Iterable[object]) -> polars.DataFrame:

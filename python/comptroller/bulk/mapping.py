@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite, isnan
-from pathlib import Path
 from typing import Any, Literal, TypedDict
 from uuid import UUID, uuid5
 from zoneinfo import ZoneInfo
@@ -17,7 +15,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from comptroller._core import exact_number
-from comptroller.arguments import nearest, path, refuse_unknown
+from comptroller.arguments import nearest
+from comptroller.bulk.floats import shortest
 from comptroller.bulk.formulas import unescape_formula
 from comptroller.bulk.unread_cells import UnreadCell
 from comptroller.description import core_description, members
@@ -40,6 +39,7 @@ RFC_3339 = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.IGNORECASE | re.ASCII
 )
 _MOST_SEEN = 100  # names of columns
+_FIRST_ROUNDED = 2**53  # the first float that other whole numbers are rounded to
 _NULL = msgspec.Raw(b"null")
 #: The types of members whose values are any text.
 TEXT_TYPES = frozenset({"id", "uuid", "string", "word"})
@@ -95,46 +95,6 @@ class ColumnMapping(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def changes_rows(self) -> bool:
         """Whether rows must be converted, rather than only read."""
         return self != ColumnMapping(separator=self.separator, sheet=self.sheet)
-
-
-def read_mapping(
-    file: object, options: Mapping[str, object], known: Collection[str] = ()
-) -> ColumnMapping:
-    """Returns the mapping of a TOML file, changed by options, which are `known` or of a mapping.
-
-    Raises InvalidRequest.
-    """
-    given: dict[str, object] = {}
-    if file is not None:
-        name = path("mapping", file)
-        try:
-            given = tomllib.loads(Path(name).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise invalid("mapping", f"{name} cannot be read: {error}") from error
-    refuse_unknown(options, known or ColumnMapping.__struct_fields__)
-    for name, value in options.items():
-        before = given.get(name)
-        if isinstance(value, Mapping) and isinstance(before, dict):
-            given[name] = before | {**value}
-        elif value is not None:
-            given[name] = value
-    refuse_unknown(given, ColumnMapping.__struct_fields__)
-    try:
-        mapping = msgspec.convert(given, ColumnMapping)
-        if mapping.tz is not None:
-            ZoneInfo(mapping.tz)
-    except msgspec.ValidationError as error:
-        why, _, place = str(error).partition(" - at `$.")
-        raise invalid(place.rstrip("`") or "mapping", why[:1].lower() + why[1:]) from error
-    except (KeyError, OSError, ValueError) as error:
-        why = (
-            f"{mapping.tz!r} is not a known time zone; give one such as Europe/Zurich, and install "
-            "tzdata if the system has none"
-        )
-        raise invalid("tz", why) from error
-    if mapping.separator is not None and len(mapping.separator.encode()) != 1:
-        raise invalid("separator", "it must be one ASCII character, such as ';'")
-    return mapping
 
 
 class RowMapping:
@@ -281,6 +241,11 @@ class RowMapping:
 
     def _of_float(self, name: str, type: str, value: float) -> object:
         if type in TEXT_TYPES and isfinite(value):  # a spreadsheet has only floats
+            if abs(value) >= _FIRST_ROUNDED:
+                raise invalid(
+                    name,
+                    f"{value!r} is a float of more than 15 digits, which may be rounded; give text",
+                )
             text = str(int(value)) if value.is_integer() else shortest(value)
             return self._of_text(name, type, text)
         if type == "amount" and not isfinite(value):
@@ -318,6 +283,9 @@ class RowMapping:
     def _day(self, name: str, text: str, found: re.Match[str]) -> tuple[str, str, str]:
         if len(found["a"]) == 4:
             return found["a"], found["b"], found["c"]
+        if len(found["c"]) < 4:
+            why = f"{text!r} has no year of four digits; write the year in full, such as 2026"
+            raise invalid(name, why)
         if found["by"] == "." or self._mapping.dayfirst:
             return found["c"], found["b"], found["a"]
         if self._mapping.dayfirst is None:
@@ -343,11 +311,6 @@ class RowMapping:
             why = "exists twice" if is_real else "does not exist"
             raise invalid(name, f"{given.isoformat()} {why} in {self._mapping.tz}; give its offset")
         return _utc(first)
-
-
-def shortest(value: float) -> str:
-    """Returns the shortest decimal that round-trips, without an exponent; 0 has no sign."""
-    return format(Decimal(repr(value if value else 0.0)), "f")
 
 
 def plain(value: Any) -> object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from comptroller import arguments
 from comptroller.bulk.files import whole_file, whole_folder
@@ -65,6 +66,12 @@ def write_dataset(stream: Rows, path: str, keys: Sequence[str], lines: str | Non
         return rows
 
 
+def quote_name(name: str) -> str:
+    """Returns a name as an identifier of SQL."""
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
+
+
 def _copy(
     stream: Rows, path: str, part: Path, keys: Sequence[str] = (), lines: str | None = None
 ) -> int:
@@ -76,7 +83,7 @@ def _copy(
             connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
             connection.register("stream", stream)
             named = lines.replace("'", "''") if lines else ""
-            whole = "CREATE TEMP VIEW rows AS SELECT * FROM stream"
+            whole = f"CREATE TEMP VIEW rows AS SELECT {_exact(connection)} FROM stream"
             with interruptible(duckdb):
                 connection.execute(_LINES.format(named) if lines else whole)
                 copy = _statement(connection.table("stream").columns, keys) if keys else _COPY
@@ -84,6 +91,15 @@ def _copy(
     except duckdb.Error as error:
         raise unavailable(f"{path} cannot be written: {error}") from error
     return int(rows)
+
+
+def _exact(connection: Any) -> str:
+    """Returns the columns of the stream; intervals, of which Parquet has milliseconds, as text."""
+    stream = connection.table("stream")
+    columns = zip(stream.columns, stream.types, strict=True)
+    names = [quote_name(name) for name, type in columns if type == "INTERVAL"]
+    texts = ", ".join(f"{name}::VARCHAR AS {name}" for name in names)
+    return f"* REPLACE ({texts})" if texts else "*"
 
 
 def _statement(columns: Sequence[str], keys: Sequence[str]) -> str:

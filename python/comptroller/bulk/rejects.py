@@ -18,6 +18,7 @@ from comptroller.bulk.cell_texts import CellTexts, safe, text_of
 from comptroller.bulk.files import refuse_store, whole_file
 from comptroller.bulk.mapping import ColumnMapping
 from comptroller.bulk.rejections import Rejection
+from comptroller.bulk.tables import rows_of
 from comptroller.errors import invalid
 
 if TYPE_CHECKING:
@@ -154,10 +155,10 @@ class Rejects:
             wanted = [place for place in range(frame.height) if row_number + place + 1 in reasons]
             for begin in range(0, len(wanted), _ROWS_AT_ONCE):
                 places = wanted[begin : begin + _ROWS_AT_ONCE]
-                for place, row in zip(places, frame[places].iter_rows(), strict=True):
+                for place, row in zip(places, rows_of((frame[places],)), strict=True):
                     cells = (
                         self._cell(name, each, is_escaped=rows.is_escaped)
-                        for name, each in zip(frame.columns, row, strict=True)
+                        for name, each in row.items()
                     )
                     writer.writerow([*cells, *_reason(reasons[row_number + place + 1])])
             row_number += frame.height

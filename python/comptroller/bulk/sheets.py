@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree.ElementTree import ParseError
 
 from comptroller.bulk.cell_texts import text_of
-from comptroller.bulk.unread_cells import UnreadCell, covered, errors_and_formulas, merged
+from comptroller.bulk.unread_cells import UnreadCell, covered, merged, shown_cells
 from comptroller.errors import invalid, require
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _rows(path: str, workbook: Any, sheet: str) -> list[list[object]]:
     rows: list[list[object]] = found.to_python(skip_empty_area=False) if found.height else []
     if not rows:
         return rows
-    for row, column, cell in errors_and_formulas(path, sheet):
+    for row, column, cell in shown_cells(path, sheet):
         rows.extend([""] * len(rows[0]) for _ in range(len(rows), row + 1))
         if column < len(rows[row]):
             rows[row][column] = cell

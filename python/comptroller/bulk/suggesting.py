@@ -86,6 +86,8 @@ def suggest(kind: str, source: str | BinaryIO, given: ColumnMapping) -> str:
         else:
             rows = tables.rows_of(table_file(format, path, found, given).frames(None))
         columns = _columns(islice(rows, _READ_ROWS))
+    if not columns:
+        raise invalid("file", f"{found.name} has no rows; give one that has values to guess from")
     return "\n".join(_lines(kind, columns, given)) + "\n"
 
 

@@ -2,42 +2,74 @@
 
 from __future__ import annotations
 
+import re
+from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from glob import escape
 from typing import TYPE_CHECKING, Any
 
+from comptroller.bulk.floats import float_texts
+from comptroller.bulk.parquet import quote_name
 from comptroller.errors import invalid, require
 
 if TYPE_CHECKING:
     import polars
 
 
-def parquet_frames(path: str, name: str) -> Iterator[polars.DataFrame]:
-    """Yields the rows of a Parquet file in batches."""
-    library = require("polars", f"reading {name}", "analysis")
-    with refusing(library, name):
-        rows = library.scan_parquet(path, glob=False, hive_partitioning=False)
-        yield from batches(rows.with_columns(_uuids(library, path, rows.collect_schema())))
-
-
-def _uuids(library: Any, path: str, schema: polars.Schema) -> list[polars.Expr]:
-    """Returns the columns of UUIDs as text, which polars reads as bytes."""
-    if library.Binary not in schema.values():
-        return []
-    duckdb = require("duckdb", "reading columns of bytes", "analysis")
-    with duckdb.connect() as engine:
-        found = engine.execute(
-            "SELECT name FROM parquet_schema(?) WHERE logical_type = 'UUIDType()'", [escape(path)]
-        ).fetchall()
-    return [
-        library.col(name).bin.encode("hex").str.replace(_HEX_OF_UUID, "$1-$2-$3-$4-$5")
-        for (name,) in found
-        if schema.get(name) == library.Binary
-    ]
-
-
+_COLUMNS = """
+    SELECT name, coalesce(precision > 38, false), coalesce(converted_type = 'INTERVAL', false),
+        coalesce(logical_type = 'UUIDType()', false)
+    FROM parquet_schema(?)
+"""
+_ARROW_SCHEMA = "SELECT value FROM parquet_kv_metadata(?) WHERE key = 'ARROW:schema'::BLOB"
+_OFFSET = re.compile(rb"[+-]\d\d:\d\d")  # a time zone of pandas and Arrow that polars lacks
 _HEX_OF_UUID = "^(.{8})(.{4})(.{4})(.{4})(.{12})$"
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def parquet_frames(path: str, name: str) -> Iterator[polars.DataFrame]:
+    """Yields the rows of a Parquet file in batches.
+
+    DuckDB reads a file with a type for which polars ends with a panic. Raises InvalidRequest for a
+    decimal of more than 38 digits, which both lack.
+    """
+    library = require("polars", f"reading {name}", "analysis")
+    duckdb = require("duckdb", f"reading {name}", "analysis")
+    with refusing(library, name), duckdb.connect() as engine:
+        try:
+            columns = engine.execute(_COLUMNS, [escape(path)]).fetchall()
+            schemas = engine.execute(_ARROW_SCHEMA, [escape(path)]).fetchall()
+        except duckdb.Error as error:
+            raise invalid("source", f"{name} cannot be read: {first_line(error)}") from error
+        for column, is_wide, _, _ in columns:
+            if is_wide:
+                why = "has decimals of more than 38 digits; write its decimals as decimal(38, 18)"
+                raise invalid(column, f"{why} or as text")
+        has_offsets = any(_OFFSET.search(b64decode(text)) for (text,) in schemas)
+        if has_offsets or any(is_interval for _, _, is_interval, _ in columns):
+            yield _read_by_duckdb(library, engine, path)
+            return
+        rows = library.scan_parquet(path, glob=False, hive_partitioning=False)
+        uuids = [
+            library.col(column).bin.encode("hex").str.replace(_HEX_OF_UUID, "$1-$2-$3-$4-$5")
+            for column, _, _, is_uuid in columns
+            if is_uuid and rows.collect_schema().get(column) == library.Binary
+        ]
+        yield from batches(rows.with_columns(uuids))
+
+
+def _read_by_duckdb(library: Any, engine: Any, path: str) -> polars.DataFrame:
+    """Returns the rows of a Parquet file; intervals, and values with intervals, are text."""
+    engine.execute("SET TimeZone = 'UTC'")
+    rows = engine.read_parquet(escape(path), hive_partitioning=False)
+    columns = zip(rows.columns, rows.types, strict=True)
+    texts = [quote_name(name) for name, type in columns if "INTERVAL" in str(type)]
+    replaced = ", ".join(f"{name}::VARCHAR AS {name}" for name in texts)
+    selected = f"* REPLACE ({replaced})" if texts else "*"
+    frame: polars.DataFrame = library.DataFrame(rows.project(selected))
+    return frame
 
 
 def batches(rows: polars.LazyFrame) -> Iterator[polars.DataFrame]:
@@ -51,12 +83,43 @@ def batches(rows: polars.LazyFrame) -> Iterator[polars.DataFrame]:
 
 
 def rows_of(frames: Iterable[polars.DataFrame]) -> Iterator[dict[str, object]]:
-    """Yields the rows of frames; floats of 32 bits as the shortest decimals that they have."""
+    """Yields the rows of frames.
+
+    Short floats are the shortest decimals that they have; a day or time for which Python has no
+    date is text: its distance from 1970 in the unit of its column.
+    """
     library = require("polars", "a mapping", "analysis")
     for frame in frames:
-        short = [name for name, each in frame.schema.items() if each == library.Float32]
-        exact = frame.with_columns(library.col(short).cast(library.String).cast(library.Float64))
-        yield from exact.iter_rows(named=True)
+        known: list[polars.Series] = []
+        far: list[polars.Series] = []
+        for column in frame.get_columns():
+            if column.dtype in (library.Float16, library.Float32):
+                known.append(float_texts(column).cast(library.Float64))
+            elif column.dtype in (library.Date, library.Datetime):
+                numbers = column.to_physical()
+                is_far = ~numbers.is_between(*_dates_of(column))
+                if is_far.any():
+                    texts = numbers.cast(library.String)
+                    known.append(column.zip_with(~is_far, column.clear(1)))
+                    far.append(texts.zip_with(is_far, texts.clear(1)))
+        rows = frame.with_columns(known).iter_rows(named=True)
+        if not far:
+            yield from rows
+            continue
+        for number, row in enumerate(rows):
+            yield row | {each.name: text for each in far if (text := each[number]) is not None}
+
+
+def _dates_of(column: polars.Series) -> tuple[int, int]:
+    """Returns the first and the last number of a column of days or times that has a date.
+
+    Without a day at either end, which remains for the offset of a time zone.
+    """
+    units = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+    unit = getattr(column.dtype, "time_unit", "")
+    per_day = 24 * 3600 * units[unit] if unit else 1
+    first, last = ((each.toordinal() - _EPOCH) * per_day for each in (date.min, date.max))
+    return max(first + per_day, -(2**63)), min(last - per_day, 2**63 - 1)
 
 
 def pandas_rows(frame: Any) -> Iterator[dict[str, object]]:
@@ -81,7 +144,12 @@ def refusing(library: Any, name: str) -> Iterator[None]:
     """Raises InvalidRequest for an error of polars, and for text that is not UTF-8."""
     try:
         yield
-    except (library.exceptions.PolarsError, OSError, UnicodeError) as error:
+    except (
+        library.exceptions.PolarsError,
+        library.exceptions.PanicException,
+        OSError,
+        UnicodeError,
+    ) as error:
         why = "invalid utf-8" if isinstance(error, UnicodeError) else first_line(error)
         advice = next((advice for part, advice in _ADVICE.items() if part in why), "")
         raise invalid("source", f"{name} cannot be read: {why}{advice}") from error
@@ -89,10 +157,11 @@ def refusing(library: Any, name: str) -> Iterator[None]:
 
 _ADVICE = {
     "invalid utf-8": "; convert it to UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8",
-    "precision must be": "; write its decimals as decimal(38, 18) or as text",
+    "Int256": "; cast its decimals to decimal(38, 18) or to text",
+    "time zone": "; convert its times to UTC",
 }
 
 
-def first_line(error: Exception) -> str:
+def first_line(error: BaseException) -> str:
     """Returns the first line of an error's message."""
     return str(error).strip().partition("\n")[0]

@@ -1,4 +1,7 @@
-"""Cells of Excel files that have no value but are not empty: errors, formulas, merged cells."""
+"""Cells of Excel files that show something else than their value.
+
+Errors, formulas without a value, merged cells, and numbers with leading zeros.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from xml.etree import ElementTree
 from zipfile import ZipFile
 
 _MAY_BE_UNREAD = re.compile(rb"""<(\w+:)?f[\s/>]|\st=["']e["']""")
+_ZEROS = re.compile("00+")
 _PLACE = re.compile(r"([A-Z]+)([0-9]+)")
 
 
@@ -30,15 +34,16 @@ class UnreadCell(NamedTuple):
         return self.text
 
 
-def errors_and_formulas(path: str, sheet: str) -> Iterator[tuple[int, int, UnreadCell]]:
-    """Yields the errors of a sheet, and the formulas without a value: row, column, cell.
+def shown_cells(path: str, sheet: str) -> Iterator[tuple[int, int, UnreadCell | str]]:
+    """Yields errors, formulas without a value, and numbers with leading zeros as text.
 
-    Rows and columns begin with 0.
+    Each with its row and column. Rows and columns begin with 0.
     """
     with ZipFile(path) as archive:
         workbook = ElementTree.fromstring(archive.read("xl/workbook.xml"))
         data = archive.read(_part(archive, workbook, sheet))
-    if _MAY_BE_UNREAD.search(data) is None:
+        digits = _digits_of_styles(archive)
+    if _MAY_BE_UNREAD.search(data) is None and not digits:
         return
     settings = workbook.find("{*}calcPr")
     # Written by a program that does not calculate: 0 is the value of every formula.
@@ -51,7 +56,7 @@ def errors_and_formulas(path: str, sheet: str) -> Iterator[tuple[int, int, Unrea
         place = _PLACE.fullmatch(cell.get("r", ""))
         value = cell.findtext("{*}v") or ""
         formula = cell.find("{*}f")
-        found = None
+        found: UnreadCell | str | None = None
         if cell.get("t") == "e":
             found = UnreadCell(value, "is an error in the spreadsheet; correct it or clear it")
         elif (
@@ -61,8 +66,23 @@ def errors_and_formulas(path: str, sheet: str) -> Iterator[tuple[int, int, Unrea
         ):
             why = "is a formula that has no value; open the file in a spreadsheet and save it"
             found = UnreadCell(f"={formula.text or ''}", why)
+        elif cell.get("t", "n") == "n" and cell.get("s") in digits and value.isdecimal():
+            found = value.zfill(digits[cell.get("s", "")])
         if found is not None and place is not None:
             yield int(place[2]) - 1, _column(place[1]), found
+
+
+def _digits_of_styles(archive: ZipFile) -> dict[str, int]:
+    """Returns how many digits at least the cells of a style show, if more than one."""
+    if "xl/styles.xml" not in archive.namelist():
+        return {}
+    styles = ElementTree.fromstring(archive.read("xl/styles.xml"))
+    codes = {
+        each.get("numFmtId"): each.get("formatCode", "")
+        for each in styles.iterfind("{*}numFmts/{*}numFmt")
+    }
+    found = (codes.get(each.get("numFmtId"), "") for each in styles.iterfind("{*}cellXfs/{*}xf"))
+    return {str(style): len(code) for style, code in enumerate(found) if _ZEROS.fullmatch(code)}
 
 
 def _part(archive: ZipFile, workbook: ElementTree.Element, sheet: str) -> str:

@@ -117,7 +117,7 @@ def load(
     columns |= {"rename": dict(rename) or None, "constants": dict(constant) or None}
     source: Any = sys.stdin.buffer if file == "-" else file
     if suggest:
-        from comptroller.bulk.mapping import read_mapping
+        from comptroller.bulk.mapping_files import read_mapping
         from comptroller.bulk.suggesting import suggest as suggested
 
         click.echo(suggested(kind, source, read_mapping(mapping, columns)), nl=False)

@@ -85,7 +85,7 @@ def query(
     require("duckdb", "a query", "analysis")
     from comptroller.analysis.query import open_query
     from comptroller.bulk.files import refuse_store
-    from comptroller.bulk.mapping import read_mapping
+    from comptroller.bulk.mapping_files import read_mapping
 
     if out is not None:
         refuse_store("--out", out)

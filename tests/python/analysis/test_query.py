@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,46 @@ def test_columns_of_a_csv_file_have_the_type_of_all_their_texts(
         LARGE,
         NOON.replace(microsecond=0),
     )
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(2**70, Decimal(2**70)), (-(2**120), Decimal(-(2**120))), (10**38, None)],
+)
+def test_integers_beyond_64_bits_are_exact(
+    store: comptroller.Service, value: int, expected: Decimal | None
+) -> None:
+    (row,) = store.query("SELECT max(n) AS n FROM t", t=[{"n": value}, {"n": None}]).to_dicts()
+    assert row["n"] == (str(value) if expected is None else expected)
+
+
+SPAN = timedelta(days=2, hours=4, microseconds=7)
+
+
+def test_a_difference_of_times_is_a_duration(store: comptroller.Service, tmp_path: Path) -> None:
+    sql = "SELECT b - a AS d, NULL::INTERVAL AS n, [b - a] AS l, {'x': b - a} AS s FROM t"
+    noon = datetime(2026, 1, 31, 12, tzinfo=UTC)
+    found = store.query(sql, t=[{"a": noon, "b": noon + SPAN}])
+    text = "2 days 04:00:00.000007"
+    expected = {"d": SPAN, "n": None, "l": f'["{text}"]', "s": f'{{"x":"{text}"}}'}
+    assert found.to_dicts() == [expected]
+    for name in ("x.csv", "x.xlsx", "x.parquet", "x.html"):
+        assert found.save(tmp_path / name) == 1
+    assert (tmp_path / "x.csv").read_text().splitlines()[1].startswith("52:00:00.000007,")
+    assert f"<td>{SPAN}</td>" in (tmp_path / "x.html").read_text()
+    for name, shown in (("x.xlsx", str(SPAN)), ("x.parquet", "52:00:00.000007")):
+        assert store.query("SELECT d FROM t", t=tmp_path / name).to_dicts() == [{"d": shown}]
+    assert store.query("SELECT union_value(n := 1) AS u").to_dicts() == [{"u": "1"}]
+    with pytest.raises(InvalidRequest, match="d has months, which differ in length"):
+        store.query("SELECT INTERVAL 1 MONTH AS d")
+
+
+@pytest.mark.parametrize("suffix", ["xlsx", "html", "parquet", "csv", "json"])
+def test_the_command_writes_a_difference_of_times(run: Run, tmp_path: Path, suffix: str) -> None:
+    sql = "SELECT updated_at - created_at AS d, TIME '12:00' AS t FROM claims"
+    comptroller.open(tmp_path / "comptroller.db").load("claims", [claim("c-1")])
+    assert run("query", sql, "--out", f"x.{suffix}").code == 0
+    assert (tmp_path / f"x.{suffix}").stat().st_size > 0
 
 
 FORBIDDEN = (

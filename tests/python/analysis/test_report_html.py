@@ -163,6 +163,12 @@ def test_an_empty_report_is_a_section(operator: comptroller.Service) -> None:
     assert Seen(document([report], "Nothing")).tags["table"] == 0
 
 
+@pytest.mark.parametrize("name", sorted({*REPORTS} - {"group_statement", "history"}))
+def test_an_empty_report_does_not_say_that_the_store_is_empty(name: str) -> None:
+    text = REPORTS[name].empty
+    assert "that the filters select" in text or "whom the filters select" in text
+
+
 def test_a_section_names_its_arguments() -> None:
     import polars
 

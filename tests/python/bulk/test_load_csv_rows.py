@@ -108,6 +108,26 @@ def test_no_line_within_quotes_is_a_row(operator: Service) -> None:
     assert (result.inserted, result.blank) == (2, 2)
 
 
+def test_broken_rows_and_line_breaks_among_runs_of_rows(operator: Service, tmp_path: Path) -> None:
+    rows: list[str] = []
+    expected: list[int] = []
+    loaded = blank = 0
+    line = 2
+    for number, broken in enumerate([*BROKEN.values()] * 3):
+        run = [row(number * 1000 + n, more=",") for n in range(number % 4 * 7)]
+        several = [row(number * 1000 + 500 + n, more=',"a\nb ""c""\n"') for n in range(number % 3)]
+        rows += [*run, "", *several, f"{broken},"]
+        loaded += len(run) + len(several)
+        blank += 1
+        expected.append(line + len(run) + 1 + 3 * len(several))
+        line = expected[-1] + 1
+    content = "\n".join([f"{HEADER},note", *rows, ""])
+    (tmp_path / "x.csv").write_bytes(content.encode())
+    result = accounted(operator.load("claims", tmp_path / "x.csv", keep_going=True))
+    assert [each.line for each in result.rejections] == expected
+    assert (result.inserted, result.blank) == (loaded, blank)
+
+
 def test_quotes_within_cells_are_text(operator: Service) -> None:
     header = f"{HEADER},error_message"
     rows = [f'{row(1)},5" pipe', f'{row(2)},a "quoted"', f'{row(3)},"a ""b"" c"', row(4)]

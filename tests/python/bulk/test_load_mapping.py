@@ -226,6 +226,10 @@ def test_times_are_read(
         ({"amount": 1.5}, {}, 'floats="shortest"'),
         ({"amount": Decimal("1e400")}, {}, "has too many digits"),
         ({"created_at": 1769860800123}, {}, 'date_format="iso"'),
+        ({"created_at": "03.04.26"}, {"tz": "UTC"}, "'03.04.26' has no year of four digits"),
+        ({"created_at": "3/4/26 12:00"}, {"dayfirst": True}, "write the year in full"),
+        ({"id": 1e17}, {"decimal": ","}, "1e+17 is a float of more than 15 digits"),
+        ({"payout_group_id": 2.0**53}, {"ids": "uuid5"}, "which may be rounded; give text"),
     ],
 )
 def test_an_ambiguous_value_is_rejected_by_name(
@@ -242,16 +246,36 @@ def test_an_ambiguous_value_is_rejected_by_name(
     [
         ({"rename": {"a": "betrag"}}, "rename: 'betrag' is not a member of claims"),
         ({"constants": {"kind": "x"}}, "constants: 'kind' is not a member"),
-        ({"tz": "Zurich"}, "tz: 'Zurich' is not a known time zone"),
-        ({"decimal": ";"}, "decimal: "),
-        ({"ids": "uuid4"}, "ids: "),
-        ({"separator": "::"}, "separator: "),
+        ({"rename": {"Betrag": 5}}, "rename: {'Betrag': 5} is not allowed; give the member of"),
+        ({"constants": []}, r"constants: \[\] is not allowed; give the value of each member"),
+        ({"tz": "Zurich"}, "tz: 'Zurich' is not allowed; give a known time zone"),
+        ({"decimal": ";"}, """decimal: ';' is not allowed; give "." or ",\""""),
+        ({"ids": "uuid4"}, """ids: 'uuid4' is not allowed; give "uuid5\""""),
+        ({"separator": "::"}, "separator: '::' is not allowed; give one ASCII character"),
+        ({"dayfirst": "yes"}, "dayfirst: 'yes' is not allowed; give true or false"),
         ({"renamed": {}}, "did you mean 'rename'"),
     ],
 )
 def test_an_invalid_option_is_refused(operator: Service, options: dict[str, Any], why: str) -> None:
     with pytest.raises(InvalidRequest, match=why):
         operator.load("claims", [claim()], **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('decmal = ","', "decmal: unknown argument; did you mean 'decimal'"),
+        ("decimal = ,", "is not TOML in UTF-8: Invalid value"),
+        ('tz = "Zuerich"', "tz: 'Zuerich' is not allowed; give a known time zone"),
+        ('sheet = "\u00fc"', "is not TOML in UTF-8"),
+    ],
+)
+def test_what_is_wrong_in_a_mapping_file_names_the_file(
+    operator: Service, tmp_path: Path, text: str, why: str
+) -> None:
+    (tmp_path / "m.toml").write_text(text, encoding="latin-1")
+    with pytest.raises(InvalidRequest, match=f"mapping: .*m.toml:? {why}"):
+        operator.load("claims", [claim()], mapping=tmp_path / "m.toml", decimal=",")
 
 
 def test_two_columns_for_one_member_are_refused(operator: Service) -> None:
@@ -273,15 +297,36 @@ def test_uuids_stay_and_equal_ids_meet(operator: Service) -> None:
     assert operator.claims.list().items[0].payout_group_id == GROUP
 
 
-@pytest.mark.parametrize("dtype", ["Float64", "Float32"])
-def test_floats_are_the_shortest_decimals_and_counted(operator: Service, dtype: str) -> None:
-    amounts = [1655.39, 0.1, 1e-7, None]
+SHORTEST = {
+    "Float64": {1655.39: "1655.39", 0.1: "0.1", 1e-7: "0.0000001", -0.0: "0"},
+    "Float32": {1655.39: "1655.39", 0.1: "0.1", 1e-7: "0.0000001", 16777216.0: "16777216"},
+    "Float16": {1000.5: "1000.5", 0.1: "0.1", 6e-8: "0.00000006", -0.0: "0", 65504.0: "65500"},
+}
+
+
+@pytest.mark.parametrize("source", ["frame", "parquet", "arrow", "pandas"])
+@pytest.mark.parametrize("dtype", SHORTEST)
+def test_floats_are_the_shortest_decimals_and_counted(
+    operator: Service, tmp_path: Path, dtype: str, source: str
+) -> None:
+    amounts = [*SHORTEST[dtype], None]
     frame = pl.DataFrame([claim(id=f"c-{n}", amount=each) for n, each in enumerate(amounts)])
     frame = frame.with_columns(pl.col("amount").cast(getattr(pl, dtype)))
-    result = accounted(operator.load("claims", frame, floats="shortest", keep_going=True))
-    assert (result.inserted, result.rejected, result.floats) == (3, 1, 3)
-    shown = [operator.claims.get(f"c-{n}").amount for n in range(3)]
-    assert shown == [Decimal("1655.39"), Decimal("0.1"), Decimal("0.0000001")]
+    given: Any = frame
+    if source == "parquet":
+        given = tmp_path / "x.parquet"
+        frame.write_parquet(given)
+    elif source == "arrow":
+        given = pytest.importorskip("pyarrow").table(frame)
+    elif source == "pandas":
+        numpy = pytest.importorskip("numpy")
+        column = numpy.array([*SHORTEST[dtype], numpy.nan], dtype=dtype.lower())
+        given = pytest.importorskip("pandas").DataFrame(frame.to_dicts()).assign(amount=column)
+    result = accounted(operator.load("claims", given, floats="shortest", keep_going=True))
+    known = len(SHORTEST[dtype])
+    assert (result.inserted, result.rejected, result.floats) == (known, 1, known)
+    shown = [operator.claims.get(f"c-{n}").amount for n in range(known)]
+    assert shown == [Decimal(each) for each in SHORTEST[dtype].values()]
 
 
 @pytest.fixture(name="run")

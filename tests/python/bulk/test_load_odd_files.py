@@ -116,6 +116,8 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "le.csv": (csv([HEADER, *ROWS]).encode("utf-16-le"), "iconv -f UTF-16LE"),
     "be.ndjson": (json.dumps({"id": "a"}).encode("utf-16-be"), "iconv -f UTF-16BE"),
     "x": (bytes(range(256)) * 9, "it is binary"),
+    "none.xlsx": (b"", "it is empty; give a complete copy"),
+    "none.parquet": (b"", "it is empty; give a complete copy"),
 }
 
 

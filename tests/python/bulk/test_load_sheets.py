@@ -102,6 +102,27 @@ def test_a_date_is_the_start_of_its_day(
     assert operator.claims.get("a").created_at.isoformat() == created_at
 
 
+def test_leading_zeros_of_a_number_format_are_read(operator: Service) -> None:
+    import xlsxwriter
+
+    out = io.BytesIO()
+    formats = {"00000": "00042", "00": "42", "0": "42", "#,##0": "42", "0.00": "42"}
+    with xlsxwriter.Workbook(out, {"in_memory": True}) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, [*HEADER, "error_message"])
+        for place, code in enumerate(formats, start=1):
+            shown = book.add_format({"num_format": code})
+            sheet.write_row(place, 0, [f"c{place}", GROUP, "CLAIM_ALL", "FAILED"])
+            sheet.write_number(place, 4, 42, shown)
+            sheet.write_string(place, 5, TIME)
+            sheet.write_number(place, 6, 42, shown)
+    content = io.BytesIO(out.getvalue())
+    assert accounted(operator.load("claims", content, floats="shortest")).inserted == len(formats)
+    found = [operator.claims.get(f"c{place}") for place in range(1, len(formats) + 1)]
+    assert [claim.error_message for claim in found] == [*formats.values()]
+    assert {claim.amount for claim in found} == {42}
+
+
 #: What a cell of an optional member has, and what its rejection says.
 UNREAD: dict[str, tuple[Any, str]] = {
     "an error": (lambda sheet: sheet.write_formula(1, 6, "=1/0", None, "#DIV/0!"), "is an error"),

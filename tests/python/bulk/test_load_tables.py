@@ -325,8 +325,70 @@ def test_decimals_that_are_too_wide_are_refused_with_advice(
     parquet = pytest.importorskip("pyarrow.parquet")
     wide = pa.table({"id": ["c"], "amount": pa.array(["1"]).cast(pa.decimal256(76, 38))})
     parquet.write_table(wide, tmp_path / "wide.parquet")
-    with pytest.raises(InvalidRequest, match=r"write its decimals as decimal\(38, 18\) or as text"):
+    with pytest.raises(InvalidRequest, match=r"amount: .* as decimal\(38, 18\) or as text"):
         operator.load("claims", tmp_path / "wide.parquet")
+    with pytest.raises(InvalidRequest, match=r"cast its decimals to decimal\(38, 18\) or to text"):
+        operator.load("claims", wide, tz="UTC")
+
+
+#: A column of a Parquet file that polars cannot read, in the SQL of DuckDB, and its text.
+LACKING = {"INTERVAL '1500 ms'": "00:00:01.5", "NULL::INTERVAL": None, "[INTERVAL 1 DAY]": None}
+
+
+@pytest.mark.parametrize("options", [{}, {"tz": "UTC"}])
+@pytest.mark.parametrize("value", LACKING)
+def test_a_parquet_file_may_have_types_that_polars_lacks(
+    operator: Service,
+    tmp_path: Path,
+    value: str,
+    options: dict[str, Any],
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    path = tmp_path / "claims [1].parquet"
+    [row] = claims(1)
+    row["id"] = "5f0c0000-0000-4000-8000-00000000000a"
+    values = ", ".join(f"'{text_of(cell)}' AS {name}" for name, cell in row.items())
+    query = f"SELECT * REPLACE (id::UUID AS id), {value} AS span FROM (SELECT {values})"
+    duckdb.sql(f"COPY ({query}) TO '{path}'")
+    if LACKING[value]:
+        options = options | {"rename": {"span": "error_message"}}
+    assert accounted(operator.load("claims", path, **options)).inserted == 1
+    assert operator.claims.get(row["id"]).error_message == LACKING[value]
+    assert "panicked" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("options", [{}, {"tz": "Europe/Zurich"}])
+def test_times_of_pandas_may_have_an_offset(
+    operator: Service, tmp_path: Path, options: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pandas.DataFrame(claims(2))
+    frame["created_at"] = pandas.to_datetime(["2026-01-31T17:30:00.000001+05:30"] * 2)
+    frame.to_parquet(tmp_path / "x.parquet")
+    assert accounted(operator.load("claims", tmp_path / "x.parquet", **options)).inserted == 2
+    found = {claim.created_at.isoformat() for claim in operator.claims.iter()}
+    assert found == {"2026-01-31T12:00:00.000001+00:00"}
+    assert "panicked" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, -(2**63), 2**62, 253402300800 * 10**6])
+@pytest.mark.parametrize("name", ["not_ours", "created_at"])
+@pytest.mark.parametrize("is_file", [True, False])
+def test_a_time_that_python_lacks_concerns_its_row_only(
+    operator: Service, tmp_path: Path, value: int, name: str, is_file: bool
+) -> None:
+    pl = pytest.importorskip("polars")
+    times = pl.Series([0, value], dtype=pl.Int64).cast(pl.Datetime("us"))
+    frame = pl.DataFrame(claims(2)).with_columns(times.alias(name), amount=pl.Series(["x", "1"]))
+    frame.write_parquet(tmp_path / "x.parquet")
+    source = tmp_path / "x.parquet" if is_file else frame
+    rejects = tmp_path / "r.csv"
+    result = operator.load("claims", source, tz="UTC", keep_going=True, rejects=rejects)
+    expected = ["amount"] if name == "not_ours" else ["amount", "created_at"]
+    assert [each.member for each in accounted(result).rejections] == expected
+    assert (str(value) in rejects.read_text()) == (name == "created_at")
 
 
 def test_hidden_files_of_an_archive_do_not_count(operator: Service) -> None:

@@ -79,6 +79,14 @@ def test_the_rest_of_many_rejections_is_in_the_file(run: Run, tmp_path: Path) ->
     assert "... and 10 more; r.csv has all\n" in ended.out
 
 
+@pytest.mark.parametrize("text", ["", "Nummer;Betrag\n", "[]", "\n\n"])
+def test_a_suggestion_needs_rows(run: Run, tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    ended = run("load", "claims", "x.csv", "--suggest")
+    assert ended.code == 1
+    assert "file: x.csv has no rows; give one that has values to guess from" in ended.err
+
+
 @pytest.mark.parametrize(
     ("text", "is_header"),
     [

@@ -1,6 +1,6 @@
 -- Days with unusually many or few claims, or amounts
 -- On which days was the number of claims or the confirmed amount far from usual?
--- Without rows: no day lies outside the band.
+-- Without rows: no day of the claims that the filters select lies outside the band.
 --
 -- score = (value - median) / MAD, where MAD, the median absolute deviation, is the usual distance
 -- from the median: half of the days are nearer to it. All days count from the series' first claim

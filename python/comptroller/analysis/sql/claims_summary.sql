@@ -1,6 +1,6 @@
 -- Claims and their amounts
 -- How many claims are there, what do they amount to, and how many succeeded?
--- Without rows: there are no claims.
+-- Without rows: there are no claims that the filters select.
 --
 -- Only confirmed_amount was paid. waiting_amount may still be confirmed; failed_amount was never
 -- paid, and a later claim may contain it again. success_rate = confirmed / (confirmed + failed).

@@ -1,6 +1,6 @@
 -- Groups by the month of their first claim
 -- How many of the groups that first claimed in a month still claim in later months?
--- Without rows: there are no claims.
+-- Without rows: there are no claims that the filters select.
 --
 -- A group's month is the month in which it created its first claim of the asset. Its age in a later
 -- month is the number of months in between. It is active in a month in which it created a claim.

@@ -1,6 +1,6 @@
 -- Time from submission to confirmation
 -- How long do claims take to be confirmed, including claims that still wait?
--- Without rows: no claim is SUBMITTED or CONFIRMED.
+-- Without rows: no claim that the filters select is SUBMITTED or CONFIRMED.
 --
 -- The time within which half, 90 or 99 percent of claims are confirmed. Claims that are still
 -- SUBMITTED count as longer than their wait until as_of, by default the newest updated_at (the

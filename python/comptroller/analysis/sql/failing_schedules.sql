@@ -1,6 +1,6 @@
 -- Schedules whose claims fail
 -- On which schedules have claims failed since the last confirmed claim?
--- Without rows: no schedule fails.
+-- Without rows: no schedule that the filters select fails.
 --
 -- The FAILED claims of a schedule that were created after its last CONFIRMED claim. A schedule is
 -- listed if it has at least the given minimum of them. Filters select failures; the last CONFIRMED

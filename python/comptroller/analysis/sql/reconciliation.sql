@@ -1,6 +1,6 @@
 -- Claims compared with balances
 -- Do the amounts that groups claimed match the balances of their addresses?
--- Without rows: nothing was claimed and nothing held.
+-- Without rows: nothing that the filters select was claimed or held.
 --
 -- annual_rate = claimed / average_holdings x 365 / days; deviation = annual_rate / median_rate - 1,
 -- where the median is that of the groups of the same asset and ledger in the same month. Claims are

@@ -1,6 +1,6 @@
 -- Transactions of several claims
 -- Which transactions are named by more than one claim?
--- Without rows: no two claims name the same transaction.
+-- Without rows: no two claims that the filters select name the same transaction.
 --
 -- Claims of one chain with the same tx_hash. The spellings of an EVM hash are one hash; the case of
 -- any other hash is significant. One transaction may pay several groups; if it does not, the claim

@@ -1,6 +1,6 @@
 -- Claims that wait unusually long
 -- Which claims have waited longer than nearly all confirmed claims of their chain?
--- Without rows: no claim waits longer than nearly all confirmed claims of its chain.
+-- Without rows: no claim that the filters select waits longer than nearly all confirmed ones.
 --
 -- age = as_of - submitted_at; for a claim that is PENDING or has no submitted_at, as_of -
 -- created_at. threshold = the percentile, by nearest rank, of confirmed_at - submitted_at of the
