@@ -219,7 +219,7 @@ ATTACKS = [
     ("DELETE FROM journal WHERE sequence = 2", "the entries before entry 3 are missing"),
     ("DELETE FROM journal WHERE sequence = 8", "onchain_status|is not as it was inserted by entry"),
     (
-        "INSERT INTO journal_archives VALUES (3, zeroblob(64)); DELETE FROM journal"
+        "INSERT INTO journal_archives VALUES (3, 9, zeroblob(64)); DELETE FROM journal"
         " WHERE sequence < 3",
         "the first 3 entries were removed, but not by `comptroller journal archive`",
     ),

@@ -230,7 +230,7 @@ def test_the_commands(run: Any, store: Path, tmp_path: Path) -> None:
     assert "No record and no entry was altered." in shown.out
     shown = run("journal", "verify", "--archive", file, *db)
     assert (shown.code, "are archived" in shown.out) == (0, False)
-    assert "the first 10 entries moved to a file" in run("journal", "list", *db).out
+    assert "journal.archive" in run("journal", "list", *db).out
     ended = run("journal", "archive", "--before", "2000-01-01", "--out", file + "2", *db)
     assert (ended.code, "no entry" in ended.err) == (1, True)
 

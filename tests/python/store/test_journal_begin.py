@@ -29,6 +29,9 @@ def old_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
             f"""
             DROP TABLE journal;
             DROP TABLE journal_archives;
+            DROP TABLE webhooks;
+            DROP TABLE webhook_deliveries;
+            DROP TABLE webhook_lease;
             PRAGMA user_version = {BEFORE_THE_JOURNAL};
             PRAGMA wal_checkpoint(TRUNCATE);
             """
