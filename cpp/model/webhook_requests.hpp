@@ -20,7 +20,8 @@ struct CreateWebhook {
   FIELD(std::optional<Name>, description, "text for people, at most 256 characters");
   FIELD(std::optional<Id>, customer_id,
         "the customer whose events it gets; default: the client's own, those of all customers for "
-        "the operator");
+        "the operator",
+        OwnCustomer);
 };
 
 struct UpdateWebhook : ById {

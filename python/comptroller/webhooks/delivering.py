@@ -80,7 +80,8 @@ class Deliverer:
                         _log.warning("webhooks are not delivered now: %s", error)
                     self._is_failing = True
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(stopping.wait(), POLL_S)
+                    async with asyncio.timeout(POLL_S):
+                        await stopping.wait()
         finally:
             await self._end()
             with suppress(Error):

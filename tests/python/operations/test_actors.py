@@ -89,7 +89,7 @@ def test_the_history_report_shows_the_actor(open_as: OpenAs, alice: str) -> None
     ada = open_as(actor=NAME)
     ada.controls.delete(ada.controls.create(**CLOSURE).id)
     rows = ada.reports.history(alice).to_dicts()
-    assert [row["actor"] for row in rows if row["record"] == "control"] == [NAME, NAME]
+    assert {row["actor"] for row in rows if row["record"] == "control"} == {NAME}
 
 
 @pytest.fixture(params=[CORE, APPLICATION], ids=["core", "application"])

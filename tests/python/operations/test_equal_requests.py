@@ -22,6 +22,7 @@ NUMBERED = "01900000-0000-7000-8000-00000000000"
 GROUP, ADDRESS = NUMBERED + "1", NUMBERED + "2"
 MIXED, OTHER = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0x" + "0" * 39 + "7"
 AT = "2026-01-01T00:00:00Z"
+OF_WEBHOOK: dict[str, str] = {}  # its id, when the store is furnished
 
 
 def as_json(line: dict[str, Any]) -> dict[str, Any]:
@@ -56,6 +57,12 @@ REQUESTS: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "claims.submit": ({"id": "pending"}, {"tx_hash": "0x01", "at": AT}),
     "claims.confirm": ({"id": "submitted"}, {"at": AT}),
     "claims.fail": ({"id": "submitted"}, {"error_message": "no"}),
+    "webhooks.create": ({}, {"url": "https://hooks.example.com", "event_types": ["*"]}),
+    "webhooks.update": (OF_WEBHOOK, {"description": "d"}),
+    "webhooks.delete": (OF_WEBHOOK, {}),
+    "webhooks.rotate": (OF_WEBHOOK, {}),
+    "webhooks.test": (OF_WEBHOOK, {}),
+    "webhooks.replay": (OF_WEBHOOK, {"since": AT}),
 }
 CALLERS = {"operator": None, "acme": "acme"}
 CASES = [
@@ -76,6 +83,8 @@ def furnished(tmp_path_factory, template):
         load(operator, "controls", control(id="c", identity_id="i", **of_acme))
         load(operator, "payout-groups", group(id=GROUP, **of_acme))
         load(operator, "reward-addresses", address(id=ADDRESS, **of_acme))
+        made = operator.webhooks.create(url="https://hooks.example.com", **of_acme)
+        OF_WEBHOOK["id"] = made.id
         load(operator, "claims", claim(id="pending", **of_acme))
         load(operator, "claims", claim(id="submitted", onchain_status="SUBMITTED", **of_acme))
     return path
@@ -117,6 +126,8 @@ def variations(name: str, caller: str) -> st.SearchStrategy[dict[str, Any]]:
             default = details.get("operator_default", default)
         if default is not None:
             choices[member] = st.sampled_from([{}, {member: typed(default)}])
+        elif member == "customer_id" and name == "webhooks.create" and caller == "operator":
+            pass  # without it, the webhook gets the events of all customers
         elif member == "customer_id" and name != "identities.put":
             owner = CALLERS[caller] or "default"
             choices[member] = st.sampled_from([{}, {member: owner}])

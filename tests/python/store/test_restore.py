@@ -278,7 +278,9 @@ def test_a_load_that_a_restore_overtakes_begins_again(tmp_path: Path) -> None:
     with comptroller.open(path, read_only=True) as svc:
         found = [each["message"] for each in svc.check()["findings"]]
         # The program that swapped the texts altered records behind the journal's back.
-        assert [each for each in found if not re.search("altered|as it was (written|inserted)", each)] == []
+        assert [
+            each for each in found if not re.search("altered|as it was (written|inserted)", each)
+        ] == []
 
 
 assert LINES  # the examples that the fixture changes
