@@ -29,6 +29,11 @@ std::string digits_of(const journal::Hash& hash) {
   return text_of(HexadecimalDigits{journal::bytes_of(hash)});
 }
 
+bool is_empty(db::Connection& connection, std::string_view table) {
+  db::Query last = connection.query("SELECT max(key) FROM " + std::string(table));
+  return !last.step() || last.column(0).is_null();
+}
+
 // Returns the digest of all records; appends to `record_hashes`.
 std::vector<BatchPart> digest_of_records(db::Connection& connection, std::string& record_hashes,
                                          const RecordProgress& progress) {
@@ -36,6 +41,7 @@ std::vector<BatchPart> digest_of_records(db::Connection& connection, std::string
   std::uint64_t count = 0;
   std::string content;
   const auto add = [&]<class R>() {
+    if (is_empty(connection, R::table)) return;
     db::Query rows = connection.query("SELECT " + select_list<R>() + ", key FROM " +
                                       std::string(R::table) + " ORDER BY key");
     journal::Tree tree;
@@ -51,7 +57,6 @@ std::vector<BatchPart> digest_of_records(db::Connection& connection, std::string
       record_hashes += journal::bytes_of(hash).substr(0, record_hash_size);
       if (++count % records_per_call == 0 && progress) progress(count);
     }
-    if (tree.size() == 0) return;
     part.count = tree.size();
     part.root = digits_of(tree.root());
     parts.push_back(std::move(part));

@@ -85,7 +85,7 @@ TEST_CASE("a check finds a row that violates an invariant") {
 
 TEST_CASE("the description has all parts of the service") {
   const Json description(describe());
-  CHECK(description.size("/operations") == 30);
+  CHECK(description.size("/operations") == 43);
   CHECK(description.size("/problems") == problems.size());
   CHECK(description.at("/enums/SetBy/PROVIDER") == "the operator of the service");
   CHECK(description.has("/records/Claim/members/onchain_status"));

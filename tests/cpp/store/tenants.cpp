@@ -434,7 +434,11 @@ TEST_CASE("tenants: the test above has every operation of a client that is not a
   for (const Request& request : requests_on(own)) held.insert(request.operation);
   for (const service::Operation& operation : service::operations()) {
     CAPTURE(operation.name);
-    const bool is_of_client = !operation.scope.starts_with("operator:");
+    // Reading the journal passes over the loads of all customers.
+    const bool is_of_journal = operation.name == "changes.list" ||
+                               operation.name == "journal.list" ||
+                               operation.name == "journal.prove";
+    const bool is_of_client = !is_of_journal && !operation.scope.starts_with("operator:");
     CHECK(held.contains(operation.name) == (is_of_client && !operation.is_list));
   }
 }
