@@ -60,9 +60,10 @@ struct OperatorsEntryNumber : EntryNumber {
   static constexpr Audience shown_to = Audience::provider;
 };
 
-// A JSON document as a text.
+// A JSON document as a text of any length.
 struct JsonDocument {
   static constexpr std::string_view kind = "string";
+  static constexpr std::size_t minimum_length = 2;
   std::string value;
 };
 

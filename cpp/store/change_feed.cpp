@@ -39,24 +39,25 @@ void remove_hidden(std::string& object) {
   });
 }
 
-// Returns the text of the column of R with this name in the current row; empty if it is unset.
 template <Record R>
-std::string text_of_column(const Row& row, std::string_view name) {
+constexpr std::string_view id_column() {
+  if constexpr (requires(R record) { record.id; }) return "id";
+  return "address_id";
+}
+
+// Returns the id of the record in the current row, or if not `is_id` its customer; empty if it has
+// none.
+template <Record R, bool is_id>
+std::string text_of_column(const Row& row) {
+  constexpr std::string_view name = is_id ? id_column<R>() : "customer_id";
   Label text;
   for_each_indexed_field<R>([&]<class F, std::size_t I>() {
-    if constexpr (std::derived_from<bare<typename F::Type>, Id>) {
-      if (F::name != name) return;
+    if constexpr (F::name == name) {
       const auto field = row.field<F, I>();
       if (!field.is_unset()) field.visit([&](const auto& view) { assign(text, view); });
     }
   });
   return std::move(text.value);
-}
-
-template <Record R>
-constexpr std::string_view id_column() {
-  if constexpr (requires(R record) { record.id; }) return "id";
-  return "address_id";
 }
 
 class FeedReader {
@@ -239,8 +240,8 @@ class FeedReader {
   Change present(db::Query& query) {
     const Row row{query, connection_.symbols()};
     Change change;
-    change.id.value = text_of_column<R>(row, id_column<R>());
-    std::string customer = text_of_column<R>(row, "customer_id");
+    change.id.value = text_of_column<R, true>(row);
+    std::string customer = text_of_column<R, false>(row);
     if (!customer.empty()) change.customer_id.emplace().value = std::move(customer);
     json::append_canonical<R>(change.after.emplace().text, row);
     return change;

@@ -26,7 +26,7 @@ _LABEL = (1, 128)  # the default limits of a text, in characters
 _SOLANA = "^[1-9A-HJ-NP-Za-km-z]{32,44}$"
 _EVM = "^0x([0-9a-f]{40}|[0-9A-F]{40}|[0-9A-Fa-f]{40})$"
 _ADDRESSES = ("address", "claimer_address")
-_CURSORS = ("page_cursor", "cursor", "next_cursor")
+_CURSORS = ("page_cursor", "cursor", "next_cursor", "after")
 
 #: The schemas of the value types of records and requests.
 SCALARS: dict[str, Schema] = {
@@ -157,7 +157,7 @@ def fields(name: str) -> Iterator[Field]:
         if member in _CURSORS:
             lengths = (0, None)
         elif "min_length" in details:
-            lengths = (details["min_length"], details["max_length"])
+            lengths = (details["min_length"], details.get("max_length"))
         yield Field(
             *(member, details["type"], details["required"], lengths, details["doc"]),
             is_deprecated=details.get("is_deprecated", False),

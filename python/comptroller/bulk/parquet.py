@@ -83,8 +83,8 @@ def _copy(
             connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
             connection.register("stream", stream)
             named = lines.replace("'", "''") if lines else ""
-            whole = f"CREATE TEMP VIEW rows AS SELECT {_exact(connection)} FROM stream"
             with interruptible(duckdb):
+                whole = f"CREATE TEMP VIEW rows AS SELECT {_exact(connection)} FROM stream"
                 connection.execute(_LINES.format(named) if lines else whole)
                 copy = _statement(connection.table("stream").columns, keys) if keys else _COPY
                 (rows,) = connection.execute(copy, [str(part)]).fetchone()

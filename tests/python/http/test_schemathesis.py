@@ -49,6 +49,10 @@ class RuleOutsideSchema(NamedTuple):
 OUTSIDE_SCHEMA = [
     # A cursor must be that of an earlier page with the same filters.
     RuleOutsideSchema("invalid-cursor", "page_cursor", "is not a cursor of this list"),
+    RuleOutsideSchema("invalid-cursor", "after", "is not a cursor of this list"),
+    # The URL of a webhook must be https for a customer; its types must be those of events.
+    RuleOutsideSchema("invalid-request", "url", "must be "),
+    RuleOutsideSchema("invalid-request", "event_types", "is no type of event"),
     # The id of the body must be that of the path.
     RuleOutsideSchema("id-mismatch", "id", "but the path names"),
     # Mixed case must be the checksum of EIP-55, base58 must have 32 bytes.

@@ -160,6 +160,19 @@ def test_the_changes_lead_to_the_records(operator: comptroller.Service) -> None:
     assert {id for resource, id in records if resource == "controls"} == controls
 
 
+def test_a_change_of_every_kind_names_its_record(store_path: Path, tmp_path: Path) -> None:
+    comptroller.sample("all", rows=30, seed=7, out=tmp_path)
+    with comptroller.open(store_path) as svc:
+        svc.load_all(tmp_path)
+        kinds = set()
+        for each in svc.changes.iter():
+            kinds.add(each.resource)
+            if each.before is None:
+                assert each.after is not None
+                assert each.id == each.after.get("id", each.after.get("address_id"))
+    assert len(kinds) == 7
+
+
 def test_only_the_named_resources(operator: comptroller.Service) -> None:
     furnish(operator)
     found = operator.changes.iter(resources=["controls", "identities"])
