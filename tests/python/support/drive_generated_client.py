@@ -140,6 +140,32 @@ def drive_bulk(client: Any) -> None:
         assert call(client, f"export_{name}", format_=csv).count(b"\n") > 1
 
 
+def drive_journal(client: Any) -> None:
+    page = call(client, "changes_list", resources=[m.ChangedResource.CLAIMS], limit=1)
+    following = call(client, "changes_list", after=page.next_cursor)
+    assert page.items[0].sequence < following.items[0].sequence
+    entries = call(client, "journal_list", limit=2)
+    assert entries.has_more
+    assert call(client, "journal_prove", sequence=1).size > 1
+    assert call(client, "journal_checkpoint").key
+
+
+def drive_webhooks(client: Any) -> None:
+    made = call(client, "webhooks_create", body=m.CreateWebhook("https://hooks.example.com"))
+    id = str(made.id)
+    assert call(client, "webhooks_list").items == [made]
+    changed = m.UpdateWebhook(description="d", status=m.WebhookStatus.PAUSED)
+    assert call(client, "webhooks_update", id, body=changed).description == "d"
+    secret = call(client, "webhooks_secret", id).secret
+    call(client, "webhooks_rotate", id)
+    assert call(client, "webhooks_secret", id).secret != secret
+    call(client, "webhooks_test", id)
+    assert call(client, "webhooks_deliveries", id).items
+    call(client, "webhooks_replay", id, body=m.ReplayWebhook(NOON))
+    assert call(client, "webhooks_get", id).status == m.WebhookStatus.PAUSED
+    call(client, "webhooks_delete", id)
+
+
 client = generated.AuthenticatedClient(ADDRESS, token(), raise_on_unexpected_status=True)
 drive_identities(client)
 drive_orchestrations(client)
@@ -147,6 +173,8 @@ drive_claims(client)
 drive_rewards(client, "", "ETH")
 drive_rewards(client, "_v2", "RPL")
 drive_bulk(client)
+drive_journal(client)
+drive_webhooks(client)
 refused = import_module(MODULES["claims_get"]).sync("nobody", client=client)
 assert isinstance(refused, m.Problem), refused
 assert refused.code == m.ProblemCode.NOT_FOUND, refused
