@@ -69,7 +69,8 @@ struct JsonDocument {
 
 struct Change {
   RECORD(Change, "A change of a record: what was written, when and by whom.");
-  FIELD(PageCursor, cursor, "the place after this change in the feed; never expires");
+  FIELD(PageCursor, cursor,
+        "the place after this change in the feed; valid until changes after it are archived");
   FIELD(std::optional<OperatorsEntryNumber>, sequence,
         "the entry of the journal; shown to the operator only");
   FIELD(Timestamp, recorded_at, "when it was written");

@@ -75,6 +75,10 @@ class FeedReader {
       if (page_.has_more) break;
       page_.end = {.sequence = rows.number(0)};
     }
+    // Entries of other customers were passed, too.
+    if (!page_.has_more) {
+      page_.end = {.sequence = static_cast<std::int64_t>(journal_size(connection_)) - 1};
+    }
     return std::move(page_);
   }
 
@@ -102,6 +106,9 @@ class FeedReader {
 
   template <Record R>
   bool selects() const {
+    if constexpr (!requires(R record) { record.customer_id; }) {
+      if (customer_) return false;
+    }
     return std::ranges::find(query_.resources, resource_of<R>()) != query_.resources.end();
   }
   template <Record R>

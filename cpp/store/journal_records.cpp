@@ -33,7 +33,9 @@ void read_entries(db::Connection& connection, const Batches& batches, RecordHist
   json::RawMembers state;
   if (record.content) state = json::raw_members(*record.content);
   for (std::size_t entry = contents.size(); entry-- > 0;) {
-    if (record.entries[entry] > batch->sequence) undo(state, contents[entry]);
+    // A load's changes of its own records precede its entry.
+    const bool is_later = !batch->is_of_archive || record.entries[entry] > batch->sequence;
+    if (is_later) undo(state, contents[entry]);
   }
   record.inserted = json::to_object(state);
 }
@@ -46,7 +48,7 @@ void add_batches(Batches& batches, std::uint64_t sequence, std::string_view cont
   for (BatchPart& part : batch_parts(content)) {
     batches[part.resource].push_back({sequence, static_cast<std::int64_t>(part.first_key),
                                       static_cast<std::int64_t>(part.last_key), part.count,
-                                      std::move(part.root), before});
+                                      std::move(part.root), before, is_archive(content)});
     before += part.count;
   }
 }

@@ -350,7 +350,7 @@ class Change(Record, frozen=True, kw_only=True):
     """A change of a record: what was written, when and by whom."""
 
     cursor: str
-    """The place after this change in the feed; never expires."""
+    """The place after this change in the feed; valid until changes after it are archived."""
     sequence: int | None = None
     """The entry of the journal; shown to the operator only."""
     recorded_at: Time

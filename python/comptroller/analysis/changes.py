@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 import polars
 
 from comptroller.analysis.tables import schema
-from comptroller.errors import Forbidden, Unsupported
+from comptroller.errors import Forbidden, Unsupported, invalid
 
 if TYPE_CHECKING:
-    from comptroller.journal import Journal
+    from comptroller.journal import Journal, JournalEntry
 
 #: The tables of the records that a history names.
 _TABLES = {
@@ -87,8 +87,11 @@ class Changes:
     `related` are claims that only make others good: their own events are not shown.
     """
 
-    def __init__(self, records: list[Recorded], related: Collection[str] = ()) -> None:
+    def __init__(
+        self, records: list[Recorded], related: Collection[str], first: JournalEntry
+    ) -> None:
         self._records = records
+        self._first = first  # of the journal, without archived ones
         self._related = related
 
     @classmethod
@@ -105,9 +108,19 @@ class Changes:
         try:
             if ("identities", subject) in names:
                 names |= {("controls", id): None for id in journal.removed_controls(subject)}
-            return cls(list(_records(journal, list(names))), related)
+            (first,) = journal.list(limit=1)
+            return cls(list(_records(journal, list(names))), related, first)
         except (Forbidden, Unsupported):
             return None
+
+    def require_known(self, time: datetime) -> None:
+        """Raises InvalidRequest for a time before the first entry, if there were records then."""
+        has_earlier = self._first.sequence > 0 or bool((self._first.batch or {}).get("records"))
+        begin = self._first.recorded_at
+        if has_earlier and time < begin.replace(tzinfo=None):
+            raise invalid(
+                "as_of_recorded", f"is before the first entry of the journal, {begin.isoformat()}"
+            )
 
     def records_at(self, table: str, columns: Collection[str], time: datetime) -> polars.DataFrame:
         """Returns columns of the records of a table as the store had them at a time."""

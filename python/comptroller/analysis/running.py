@@ -119,6 +119,7 @@ class ReportRequest:
                 raise unsupported("as_of_recorded is for the operator of a store in this process")
             return rows
         if as_of is not None:
+            changes.require_known(as_of)
             with closing(engines.engine("duckdb")) as engine:
                 for table, columns in self.reads.items():
                     engine.read(table, changes.records_at(table, columns, as_of))

@@ -107,7 +107,7 @@ def check_record(record: dict[str, Any], entries: dict[int, dict[str, Any]]) -> 
         entry = entries[sequence]
         if (entry["resource"], entry["key"]) != (record["resource"], record["key"]):
             raise Wrong(f"entry {sequence} is of another record than {name}")
-        if inserted_by is not None and sequence < inserted_by:
+        if inserted_by is not None and sequence < inserted_by and "archive" in entries[inserted_by]:
             continue  # an archive has the record as it was later
         state = changed(state, entry, f"{name}: entry {sequence}")
     content = record["content"]

@@ -118,7 +118,8 @@ def verify(
 
     The exit code is 1 if there are findings.
     """
-    note = None if checkpoint is None else checkpoint.read_text()
+    # What is not UTF-8 is no checkpoint, which `verify` says.
+    note = None if checkpoint is None else checkpoint.read_text("utf-8", errors="replace")
     with screen.existing_store(db) as svc, screen.waiting("verifying"):
         result = svc.journal.verify(note, key, archive)
     if as_json:

@@ -274,6 +274,19 @@ def test_refused_arguments(store: Path, tmp_path: Path) -> None:
         svc.evidence(tmp_path / "other", identity="alice")
 
 
+def test_the_evidence_of_a_record_that_its_own_load_changed(
+    store_path: Path, tmp_path: Path
+) -> None:
+    times = ("2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z")
+    rows = [{"id": "alice", "created_at": times[0], "updated_at": time} for time in times]
+    rows[1]["metadata"] = {"desk": "7"}
+    with comptroller.open(store_path) as svc:
+        svc.load("identities", rows)
+        svc.evidence(tmp_path / "evidence", identity="alice")
+    assert verified(tmp_path / "evidence")
+    assert checked(tmp_path / "evidence")[0] == 0
+
+
 def test_the_evidence_after_an_archive(store: Path, tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
     with comptroller.open(store) as svc:

@@ -270,3 +270,23 @@ def test_events_that_a_webhook_has_not_had_are_not_archived(store: Path, tmp_pat
             svc.journal.archive(LATER, tmp_path / "1.parquet")
         svc.webhooks.delete(webhook.id)
         assert svc.journal.archive(LATER, tmp_path / "2.parquet").size > 10
+
+
+def test_a_client_that_missed_nothing_goes_on_after_an_archive(store: Path, tmp_path: Path) -> None:
+    with comptroller.open(store) as svc, comptroller.open(store, customer="globex") as client:
+        place = client.changes.list().next_cursor
+        identities(svc, "carol")  # of another customer
+        page = client.changes.list(after=place)
+        assert (page.items, page.has_more) == ((), False)
+        svc.journal.archive(LATER, tmp_path / "old.parquet")
+        svc.identities.put(id="dave", customer_id="globex")
+        (change,) = client.changes.iter(after=page.next_cursor)
+        assert change.id == "dave"
+
+
+def test_what_was_known_before_an_archive_is_not_guessed(store: Path, tmp_path: Path) -> None:
+    with comptroller.open(store) as svc:
+        before = svc.journal.list()[0].recorded_at
+        svc.journal.archive(LATER, tmp_path / "old.parquet")
+        with pytest.raises(comptroller.InvalidRequest, match="before the first entry"):
+            svc.reports.history("alice", as_of_recorded=before)
