@@ -35,6 +35,12 @@ RawMembers raw_members(std::string_view object) {
   return members;
 }
 
+std::string plain_text(const RawMembers& members, std::string_view name) {
+  const auto found = members.find(name);
+  if (found == members.end() || found->second.size() < 2) return {};
+  return found->second.substr(1, found->second.size() - 2);
+}
+
 std::vector<std::string> raw_elements(std::string_view array) {
   const simdjson::padded_string padded(array);
   std::vector<std::string> elements;

@@ -29,13 +29,6 @@ std::string require_key(Service& service) {
   return find_key();
 }
 
-// Returns the text of a member without escapes; empty if it is missing.
-std::string text_of(const json::RawMembers& members, std::string_view name) {
-  const auto found = members.find(name);
-  if (found == members.end() || found->second.size() < 2) return {};
-  return found->second.substr(1, found->second.size() - 2);
-}
-
 // The present state of a record.
 struct ShownRecord {
   std::string status = {};
@@ -134,10 +127,11 @@ class Taking {
     if (!shown) return;
     const json::RawMembers written = json::raw_members(change.after->text);
     const bool is_claim = change.resource == ChangedResource::claims;
-    rules::RecordChange kind{.table = enum_text(change.resource),
-                             .is_new = !change.before,
-                             .sets_deletion = written.contains("deleted_at"),
-                             .status = text_of(written, is_claim ? "onchain_status" : "status")};
+    rules::RecordChange kind{
+        .table = enum_text(change.resource),
+        .is_new = !change.before,
+        .sets_deletion = written.contains("deleted_at"),
+        .status = json::plain_text(written, is_claim ? "onchain_status" : "status")};
     if (kind.status.empty()) kind.status = shown->status;
     const auto type = rules::event_type(kind);
     if (!type || !rules::matches_event_type(webhook_.event_types, *type)) return;

@@ -95,7 +95,7 @@ std::string canonical_text(db::Query& row, db::Symbols& symbols) {
   return text;
 }
 
-// Returns a number or a text without escapes; 0 or an empty text if it is missing.
+// Returns a number; 0 if it is missing.
 std::uint64_t number_of(const json::RawMembers& members, std::string_view name) {
   const auto found = members.find(name);
   std::uint64_t number = 0;
@@ -104,11 +104,6 @@ std::uint64_t number_of(const json::RawMembers& members, std::string_view name) 
     std::from_chars(text.data(), text.data() + text.size(), number);
   }
   return number;
-}
-std::string text_of(const json::RawMembers& members, std::string_view name) {
-  const auto found = members.find(name);
-  if (found == members.end() || found->second.size() < 2) return {};
-  return found->second.substr(1, found->second.size() - 2);
 }
 
 // Brings the head to the state of the connection's transaction. The hash of the last entry shows
@@ -273,8 +268,8 @@ std::vector<BatchPart> batch_parts(std::string_view content) {
   for (const std::string& element : json::raw_elements(records->second)) {
     const json::RawMembers part = json::raw_members(element);
     parts.push_back({number_of(part, "count"), number_of(part, "first_key"),
-                     number_of(part, "last_key"), text_of(part, "resource"),
-                     text_of(part, "root")});
+                     number_of(part, "last_key"), json::plain_text(part, "resource"),
+                     json::plain_text(part, "root")});
   }
   return parts;
 }

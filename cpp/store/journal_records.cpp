@@ -6,6 +6,7 @@
 #include "json/canonical.hpp"
 #include "store/columns.hpp"
 #include "store/journal.hpp"
+#include "store/record_entries.hpp"
 #include "store/tables.hpp"
 
 namespace comptroller::store {
@@ -18,26 +19,22 @@ void sort(Batches& batches) {
 
 // Reads the entries of a record, and its content in the batch that has it.
 void read_entries(db::Connection& connection, const Batches& batches, RecordHistory& record) {
-  db::Query rows = connection.query(
-      "SELECT sequence, content FROM journal INDEXED BY journal_by_record"
-      " WHERE resource = ? AND key = ? ORDER BY sequence");
-  rows.bind(1, connection.symbols().find(record.table).value_or(0)).bind(2, record.key);
-  std::vector<json::RawMembers> contents;
-  while (rows.step()) {
-    record.entries.push_back(static_cast<std::uint64_t>(rows.number(0)));
-    contents.push_back(json::raw_members(require_text(rows.column(1))));
-  }
+  RecordEntries reader(connection,
+                       {.table = record.table, .first_key = record.key, .last_key = record.key});
+  std::vector<RecordEntry> entries;
+  if (reader.key()) entries = reader.take();
+  for (const RecordEntry& entry : entries) record.entries.push_back(entry.sequence);
   const BatchOfTable* batch = find_batch(batches, record.table, record.key);
   if (batch == nullptr) return;
   record.inserted_by = batch->sequence;
-  json::RawMembers state;
-  if (record.content) state = json::raw_members(*record.content);
-  for (std::size_t entry = contents.size(); entry-- > 0;) {
-    // A load's changes of its own records precede its entry.
-    const bool is_later = !batch->is_of_archive || record.entries[entry] > batch->sequence;
-    if (is_later) undo(state, contents[entry]);
+  // The changes that a load makes of its own records precede its entry.
+  if (batch->is_of_archive) {
+    std::erase_if(entries,
+                  [&](const RecordEntry& entry) { return entry.sequence < batch->sequence; });
   }
-  record.inserted = json::to_object(state);
+  std::optional<json::RawMembers> state;
+  if (record.content) state = json::raw_members(*record.content);
+  record.inserted = json::to_object(unwind(std::move(state), entries).value_or(json::RawMembers{}));
 }
 
 }  // namespace
@@ -71,16 +68,6 @@ const BatchOfTable* find_batch(const Batches& batches, std::string_view table, s
   const auto found = std::ranges::lower_bound(of_table->second, key, {}, &BatchOfTable::last_key);
   if (found == of_table->second.end() || found->first_key > key) return nullptr;
   return &*found;
-}
-
-void undo(json::RawMembers& record, const json::RawMembers& content) {
-  const auto after = content.find("after");
-  if (after != content.end()) {
-    for (const auto& [member, value] : json::raw_members(after->second)) record.erase(member);
-  }
-  const auto before = content.find("before");
-  if (before == content.end()) return;
-  for (const auto& [member, value] : json::raw_members(before->second)) record[member] = value;
 }
 
 std::vector<RecordHistory> find_histories(db::Connection& connection, const Batches& batches,

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "db/database.hpp"
-#include "json/raw_members.hpp"
 
 namespace comptroller::store {
 
@@ -33,9 +32,6 @@ void add_batches(Batches& batches, std::uint64_t sequence, std::string_view cont
 Batches read_batches(db::Connection& connection);
 // Returns the batch that has a key; null if there is none.
 const BatchOfTable* find_batch(const Batches& batches, std::string_view table, std::int64_t key);
-
-// Changes the members of a record to those before a change with this content.
-void undo(json::RawMembers& record, const json::RawMembers& content);
 
 struct RecordHistory {
   std::string table;

@@ -47,6 +47,13 @@ std::vector<RecordEntry> RecordEntries::take() {
   return entries;
 }
 
+void undo(json::RawMembers& record, const json::RawMembers& content) {
+  for (const auto& [member, value] : json::raw_members(content.at("after"))) record.erase(member);
+  for (const auto& [member, value] : json::raw_members(content.at("before"))) {
+    record[member] = value;
+  }
+}
+
 std::optional<json::RawMembers> unwind(std::optional<json::RawMembers> state,
                                        const std::vector<RecordEntry>& entries) {
   for (const RecordEntry& entry : std::views::reverse(entries)) {
@@ -58,10 +65,7 @@ std::optional<json::RawMembers> unwind(std::optional<json::RawMembers> state,
     } else if (before == content.end()) {
       state.reset();
     } else if (state) {
-      for (const auto& [member, value] : json::raw_members(after->second)) state->erase(member);
-      for (const auto& [member, value] : json::raw_members(before->second)) {
-        (*state)[member] = value;
-      }
+      undo(*state, content);
     }
   }
   return state;

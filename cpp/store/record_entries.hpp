@@ -47,6 +47,9 @@ class RecordEntries {
   std::optional<std::int64_t> key_;
 };
 
+// Changes the members of a record to those before a change with this content, which has both
+// "after" and "before".
+void undo(json::RawMembers& record, const json::RawMembers& content);
 // Returns the members of a record before the first of its `entries`, from those after the last of
 // them; nullopt if there is no record. Does not check that the entries fit.
 std::optional<json::RawMembers> unwind(std::optional<json::RawMembers> state,
