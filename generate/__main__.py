@@ -16,6 +16,7 @@ import operations
 import pages
 import records
 import reports
+from comptroller.operations import webhooks
 
 
 def modules(core: description.Description) -> dict[str, str]:
@@ -36,6 +37,9 @@ def modules(core: description.Description) -> dict[str, str]:
             f"async_operations/{resource.name}.py": operations.async_resource_module(core, resource)
             for resource in core.resources
         },
+        "async_operations/webhooks.py": operations.async_webhooks_module(
+            Path(webhooks.__file__).read_text(encoding="utf-8")
+        ),
     }
 
 

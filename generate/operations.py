@@ -124,6 +124,24 @@ def async_resource_module(description: Description, resource: Resource) -> str:
     )
 
 
+def async_webhooks_module(webhooks: str) -> str:
+    """Returns the module of the asyncio class of the webhooks, from that of their class."""
+    _, _, body = webhooks.partition("class WebhookOperations")
+    return module(
+        ("Operations on webhooks, as coroutines.", ""),
+        """
+from comptroller.arguments import Id, Texts, Timestamp
+from comptroller.async_operations.resource import AsyncResource
+from comptroller.operations.resource import request
+from comptroller.operations.webhooks import event_type_texts, write_request
+from comptroller.records import Webhook, WebhookDeliveries, WebhookDelivery, Webhooks, WebhookSecret
+from comptroller.values import WebhookStatus
+""",
+        _asynchronous("class WebhookOperations" + body.partition("\n\n\ndef ")[0]),
+        note="# Generated from operations/webhooks.py by `make generate`.",
+    )
+
+
 def _imports(description: Description, resource: Resource) -> str:
     """Returns all possible imports of a class; formatting removes the unused ones."""
     answers = {operation.answer for operation in description.operations_of(resource)}

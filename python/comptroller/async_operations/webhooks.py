@@ -1,4 +1,6 @@
-"""Webhooks, as coroutines."""
+"""Operations on webhooks, as coroutines."""
+
+# Generated from operations/webhooks.py by `make generate`.
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ class AsyncWebhookOperations(AsyncResource):
             Forbidden: the caller lacks the scope ``webhooks:read``.
         """
         sent = request("webhooks.list", query={"customer_id": customer_id})
-        return (await self._send(sent, Webhooks)).items
+        answer = await self._send(sent, Webhooks)
+        return answer.items
 
     async def get(self, id: Id) -> Webhook:
         """Returns one webhook. Raises NotFound."""
@@ -152,7 +155,8 @@ class AsyncWebhookOperations(AsyncResource):
         NotFound.
         """
         sent = request("webhooks.deliveries", query={"id": id})
-        return (await self._send(sent, WebhookDeliveries)).items
+        answer = await self._send(sent, WebhookDeliveries)
+        return answer.items
 
     async def replay(
         self, id: Id, *, since: Timestamp, idempotency_key: Id | None = None

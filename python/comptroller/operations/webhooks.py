@@ -28,7 +28,8 @@ class WebhookOperations(Resource):
             Forbidden: the caller lacks the scope ``webhooks:read``.
         """
         sent = request("webhooks.list", query={"customer_id": customer_id})
-        return self._send(sent, Webhooks).items
+        answer = self._send(sent, Webhooks)
+        return answer.items
 
     def get(self, id: Id) -> Webhook:
         """Returns one webhook. Raises NotFound."""
@@ -149,7 +150,8 @@ class WebhookOperations(Resource):
         NotFound.
         """
         sent = request("webhooks.deliveries", query={"id": id})
-        return self._send(sent, WebhookDeliveries).items
+        answer = self._send(sent, WebhookDeliveries)
+        return answer.items
 
     def replay(self, id: Id, *, since: Timestamp, idempotency_key: Id | None = None) -> Webhook:
         """Delivers all events since a time again, in their order.
