@@ -39,14 +39,17 @@ void bind_journal(py::module_& module) {
   module.def(
       "journal_entries",
       [](const Store& store, const Principal& principal, std::uint64_t from, std::uint64_t limit,
-         bool are_of_many) {
-        const service::JournalQuery query{from, limit, are_of_many};
+         const std::string& kind) {
+        using Kind = store::EntrySelection::Kind;
+        const service::JournalQuery query{from, limit,
+                                          kind == "batches"    ? Kind::batches
+                                          : kind == "removals" ? Kind::removals
+                                                               : Kind::any};
         return answer(store, [&](service::Service& service) {
           return service::journal_entries(service, principal, query);
         });
       },
-      arg("store"), arg("principal"), arg("from_sequence"), arg("limit"),
-      arg("are_of_many") = false);
+      arg("store"), arg("principal"), arg("from_sequence"), arg("limit"), arg("kind") = "any");
   module.def(
       "verify_journal",
       [](const Store& store, const Principal& principal, const std::optional<std::string>& note,

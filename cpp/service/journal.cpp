@@ -101,7 +101,7 @@ std::string journal_entries(Service& service, const Principal& principal,
     return count < query.limit;
   };
   if (query.limit > 0) {
-    store::visit_entries(connection, {.from = query.from, .are_of_many = query.are_of_many}, add);
+    store::visit_entries(connection, {.from = query.from, .kind = query.kind}, add);
   }
   return answer + "]}";
 }

@@ -12,6 +12,7 @@
 #include "journal/note.hpp"
 #include "model/changes.hpp"
 #include "service/scans.hpp"
+#include "store/journal.hpp"
 #include "store/journal_snapshot.hpp"
 
 namespace comptroller::service {
@@ -19,7 +20,7 @@ namespace comptroller::service {
 struct JournalQuery {
   std::uint64_t from = 0;  // the first sequence number
   std::uint64_t limit = 100;
-  bool are_of_many = false;  // only entries of batches and archives
+  store::EntrySelection::Kind kind = store::EntrySelection::Kind::any;
 };
 
 // The journal at a time: the number of its entries, and the root of their tree in hexadecimal.

@@ -1,7 +1,7 @@
 """The C++ core. Every function raises what `comptroller.errors.error_for` returns."""
 
 from collections.abc import Callable, Iterable
-from typing import Protocol, final
+from typing import Literal, Protocol, final
 
 from comptroller.errors import Error
 
@@ -322,9 +322,9 @@ def journal_entries(
     principal: Principal,
     from_sequence: int,
     limit: int,
-    are_of_many: bool = False,
+    kind: Literal["any", "batches", "removals"] = "any",
 ) -> bytes:
-    """Returns a page of entries as JSON; with `are_of_many`, those of batches and archives."""
+    """Returns a page of entries as JSON; those of archives are among the batches."""
 
 def verify_journal(
     store: Store, principal: Principal, checkpoint: str | None, verifier_key: str

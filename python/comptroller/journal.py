@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
@@ -205,21 +205,25 @@ class Journal:
 
     def batches(self) -> Iterator[JournalEntry]:
         """Yields the entries of many records: of loads, archives and the beginning."""
+        return self._of_kind("batches")
+
+    def removed_controls(self, identity: str) -> Iterator[str]:
+        """Yields the ids of controls of an identity that were removed: only entries have them."""
+        for entry in self._of_kind("removals"):
+            before = entry.before or {}
+            is_of_identity = before.get("identity_id") == identity
+            if entry.resource == "controls" and is_of_identity and entry.id:
+                yield entry.id
+
+    def _of_kind(self, kind: Literal["batches", "removals"]) -> Iterator[JournalEntry]:
         place, begin = self._host.store_with_principal(), 0
         while True:
-            answer = _core.journal_entries(*place, begin, _PAGE, are_of_many=True)
+            answer = _core.journal_entries(*place, begin, _PAGE, kind)
             page = msgspec.json.decode(answer, type=_Entries).items
             if not page:
                 return
             yield from page
             begin = page[-1].sequence + 1
-
-    def removed_controls(self, identity: str) -> Iterator[str]:
-        """Yields the ids of controls of an identity that were removed: only entries have them."""
-        for entry in self.iter(resource="controls"):
-            before = entry.before or {}
-            if entry.after is None and before.get("identity_id") == identity and entry.id:
-                yield entry.id
 
     def first(self) -> int:
         """Returns the sequence number of the first entry that is not archived."""
