@@ -274,6 +274,28 @@ def test_refused_arguments(store: Path, tmp_path: Path) -> None:
         svc.evidence(tmp_path / "other", identity="alice")
 
 
+def test_a_control_that_a_load_replaced_is_in_evidence_and_history(
+    store_path: Path, tmp_path: Path
+) -> None:
+    """Only entries of the journal have it."""
+    time = "2026-03-01T00:00:00Z"
+    with comptroller.open(store_path) as svc:
+        svc.load("identities", [{"id": "bob", "created_at": time, "user_disabled": True}])
+        (replaced,) = svc.controls.iter()
+        line = {"id": "loaded", "identity_id": "bob", "type": "SELL_ONLY", "set_by": "CLIENT"}
+        svc.load("controls", [{**line, "is_overridable": True, "created_at": time}])
+        svc.evidence(tmp_path / "evidence", identity="bob")
+        events = {(row["id"], row["event"]) for row in svc.reports.history("bob").to_dicts()}
+    assert (replaced.id, "removed") in events
+    assert checked(tmp_path / "evidence")[0] == 0
+    controls = [
+        record
+        for record in lines(tmp_path / "evidence", "records.ndjson")
+        if record["resource"] == "controls"
+    ]
+    assert sorted(record["content"] is None for record in controls) == [False, True]
+
+
 def test_the_evidence_of_a_record_that_its_own_load_changed(
     store_path: Path, tmp_path: Path
 ) -> None:
