@@ -37,7 +37,10 @@ struct UpdateWebhook : ById {
 struct ReplayWebhook : ById {
   RECORD(ReplayWebhook);
   FIELDS_OF(ById);
-  FIELD(Timestamp, since, "delivers the events from this time on again");
+  FIELD(std::optional<Timestamp>, since, "delivers the events from this time on again");
+  FIELD(std::optional<PageCursor>, after,
+        "delivers the events after this place in the change feed again: ``cursor`` of a change or "
+        "``next_cursor`` of a page");
 };
 
 }  // namespace comptroller

@@ -1,6 +1,7 @@
 // The change feed, and the entries of the journal.
 #include "model/changes.hpp"
 #include "model/records/webhooks.hpp"
+#include "service/feed_cursors.hpp"
 #include "service/journal.hpp"
 #include "service/operation_rows.hpp"
 #include "service/operations.hpp"
@@ -12,43 +13,6 @@
 namespace comptroller::service {
 
 namespace {
-
-using store::FeedPosition;
-
-// The low bits of a sealed position, which hold the part of a batch.
-constexpr unsigned part_bits = 6;
-constexpr std::int64_t part_mask = (1 << part_bits) - 1;
-static_assert(FeedPosition::whole_entry <= part_mask);
-
-// The cursor of the place after the last change until now.
-constexpr std::string_view end_of_feed = "end";
-
-// What a cursor belongs to: the feed of all customers, or that of a client's customer.
-std::string describe_feed(const Context& context) {
-  return std::string(context.operation) + '\n' + context.principal.customer.value_or("");
-}
-
-PageCursor cursor_of(const Context& context, const std::string& feed,
-                     const FeedPosition& position) {
-  const std::int64_t place = position.sequence * (part_mask + 1) + position.part;
-  return {seal_cursor(context.cursor_keys, feed, {place, position.key})};
-}
-
-FeedPosition position_of(const Context& context, const std::string& feed,
-                         const PageCursor& cursor) {
-  const auto size = static_cast<std::int64_t>(store::journal_size(context.connection));
-  if (cursor.value == end_of_feed) return {.sequence = size - 1};
-  const auto sealed = open_cursor(context.cursor_keys, feed, cursor.value, "after");
-  if (!sealed) return {};
-  const FeedPosition position{sealed->created_at >> part_bits, sealed->created_at & part_mask,
-                              sealed->key};
-  if (position.sequence >= size) {
-    throw Error::field(Code::invalid_cursor, "after",
-                       "is behind the end of the feed, because an older backup was restored; send "
-                       "the request without a cursor");
-  }
-  return position;
-}
 
 // The scope that a client needs to read a resource.
 std::string_view scope_of(ChangedResource resource) {
@@ -74,18 +38,17 @@ std::vector<ChangedResource> shown_resources(const Principal& principal,
 }
 
 ChangePage list_changes(Context& context, const ListChanges& request) {
-  const std::string feed = describe_feed(context);
   store::FeedQuery query{
       .customer = listed_customer(context.principal, request.customer_id),
       .resources = shown_resources(context.principal, request.resources),
       .audience = audience_of(context.principal),
       .limit = static_cast<std::size_t>(request.limit.value_or(PageLimit{}).value)};
-  if (request.after) query.after = position_of(context, feed, *request.after);
+  if (request.after) query.after = feed_position(context, *request.after);
   store::FeedPage found = store::read_feed(context.connection, query);
-  ChangePage page{.next_cursor = cursor_of(context, feed, found.end), .has_more = found.has_more};
+  ChangePage page{.next_cursor = feed_cursor(context, found.end), .has_more = found.has_more};
   page.items.reserve(found.changes.size());
   for (store::FeedChange& each : found.changes) {
-    each.change.cursor = cursor_of(context, feed, each.position);
+    each.change.cursor = feed_cursor(context, each.position);
     page.items.push_back(std::move(each.change));
   }
   return page;

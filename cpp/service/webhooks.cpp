@@ -5,6 +5,7 @@
 #include "model/webhook_requests.hpp"
 #include "rules/changes.hpp"
 #include "rules/webhooks.hpp"
+#include "service/feed_cursors.hpp"
 #include "service/operation_rows.hpp"
 #include "service/operations.hpp"
 #include "service/webhook_secrets.hpp"
@@ -169,10 +170,23 @@ WebhookDeliveries list_deliveries(Context& context, const ById& request) {
 }
 
 Webhook replay(Context& context, const ReplayWebhook& request) {
+  db::Connection& connection = context.connection;
   const auto stored = require<Webhook>(context, request.id.value);
-  store::forget_all_undelivered(context.connection, stored.key);
-  const std::int64_t first = store::first_entry_since(context.connection, request.since);
-  store::set_considered(context.connection, stored.key, {.sequence = first - 1});
+  if (request.since.has_value() == request.after.has_value()) {
+    throw Error::invalid("since", "or `after` is required, and not both");
+  }
+  store::FeedPosition place;
+  if (request.after) {
+    place = feed_position(context, *request.after);
+    store::require_stored(connection, place);
+  } else {
+    place = {.sequence = store::first_entry_since(connection, *request.since) - 1};
+  }
+  // No event is skipped: those that were not considered yet follow anyway.
+  if (place < store::considered(connection, stored.key)) {
+    store::forget_undelivered_after(connection, stored.key, place);
+    store::set_considered(connection, stored.key, place);
+  }
   return stored.record;
 }
 
@@ -209,8 +223,15 @@ std::vector<Operation> webhook_operations() {
                 "GET /{id}/deliveries"}),
       write_row<id_and_body>(
           webhooks, &replay,
-          {"replay", "Delivers all events since a time again, in their order.", "POST /{id}/replay",
-           "Events that were not delivered yet are among them."}),
+          {.name = "replay",
+           .summary =
+               "Delivers all events since a time, or after a place in the change feed, again.",
+           .route = "POST /{id}/replay",
+           .details = "In their order. Earlier events that were not delivered yet remain.",
+           .errors =
+               {{Code::invalid_cursor,
+                 "the cursor is not one of the caller's feed, or changes after it are only in "
+                 "an archive"}}}),
   };
 }
 

@@ -83,19 +83,11 @@ class FeedReader {
   }
 
  private:
-  // Returns the first entry to read. A feed from the beginning begins with the records that the
-  // newest archive has.
+  // Returns the first entry to read.
   std::int64_t first_entry() {
-    const FeedPosition& after = query_.after;
-    const bool is_whole = after.part == FeedPosition::whole_entry;
-    const std::int64_t next = after.sequence + (is_whole ? 1 : 0);
-    const auto archived = static_cast<std::int64_t>(archived_size(connection_));
-    if (next >= archived) return next;
-    if (after.sequence >= 0) {
-      throw Error::field(Code::invalid_cursor, "after",
-                         "is before changes that were moved to an archive; send the request "
-                         "without a cursor");
-    }
+    require_stored(connection_, query_.after);
+    const std::int64_t next = query_.after.next_entry();
+    if (next >= static_cast<std::int64_t>(archived_size(connection_))) return next;
     expanded_archive_ = entry_of_newest_archive(connection_);
     return expanded_archive_;
   }
@@ -302,6 +294,14 @@ class FeedReader {
 };
 
 }  // namespace
+
+void require_stored(db::Connection& connection, const FeedPosition& after) {
+  if (after.sequence < 0) return;
+  if (after.next_entry() >= static_cast<std::int64_t>(archived_size(connection))) return;
+  throw Error::field(Code::invalid_cursor, "after",
+                     "is before changes that were moved to an archive; send the request without a "
+                     "cursor");
+}
 
 FeedPage read_feed(db::Connection& connection, const FeedQuery& query) {
   return FeedReader(connection, query).read();

@@ -2,6 +2,7 @@
 // change, and the entry of a batch one for each record that it inserted.
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +19,15 @@ struct FeedPosition {
   std::int64_t sequence = -1;
   std::int64_t part = whole_entry;  // of the batch, in the order of its entry
   std::int64_t key = 0;             // of the record
+
+  // The entry of the next change.
+  std::int64_t next_entry() const { return sequence + (part == whole_entry ? 1 : 0); }
+  auto operator<=>(const FeedPosition&) const = default;
 };
+
+// Throws invalid_cursor if the entry of the next change after a place is only in an archive. A feed
+// from the beginning begins with the records that the newest archive has.
+void require_stored(db::Connection& connection, const FeedPosition& after);
 
 struct FeedQuery {
   FeedPosition after = {};

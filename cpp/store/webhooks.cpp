@@ -168,6 +168,14 @@ void forget_all_undelivered(db::Connection& connection, std::int64_t webhook) {
   connection.run("DELETE FROM webhook_deliveries WHERE webhook_key = ?", webhook);
 }
 
+void forget_undelivered_after(db::Connection& connection, std::int64_t webhook,
+                              const FeedPosition& place) {
+  connection.run(
+      "DELETE FROM webhook_deliveries WHERE webhook_key = ? AND sequence >= 0"
+      " AND (sequence, part, key) > (?, ?, ?)",
+      webhook, place.sequence, place.part, place.key);
+}
+
 std::vector<Undelivered> undelivered(db::Connection& connection, std::int64_t webhook,
                                      std::int64_t limit) {
   static const std::string sql = "SELECT " + std::string(event_columns) +

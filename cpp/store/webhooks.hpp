@@ -61,6 +61,9 @@ void forget_undelivered(db::Connection& connection, std::int64_t webhook,
                         const FeedPosition& position);
 // Forgets all of them, and the tests.
 void forget_all_undelivered(db::Connection& connection, std::int64_t webhook);
+// Forgets the events after a place; tests remain.
+void forget_undelivered_after(db::Connection& connection, std::int64_t webhook,
+                              const FeedPosition& place);
 // In order of position.
 std::vector<Undelivered> undelivered(db::Connection& connection, std::int64_t webhook,
                                      std::int64_t limit);

@@ -191,14 +191,17 @@ def deliveries(id: str, db: str, as_json: bool) -> None:
 
 @webhooks.command()
 @click.argument("id")
-@click.option("--since", required=True, metavar="TIME", help="Such as 2026-03-01T12:00:00Z.")
+@click.option("--since", metavar="TIME", help="Events from this time on.")
+@click.option("--after", metavar="CURSOR", help="Events after this cursor of the change feed.")
 @actor_option
 @db_option
 @json_option
-def replay(id: str, since: str, db: str, actor: str | None, as_json: bool) -> None:
-    """Deliver all events since a time again."""
+def replay(
+    id: str, since: str | None, after: str | None, db: str, actor: str | None, as_json: bool
+) -> None:
+    """Deliver events again: those since a time, or after a place in the change feed."""
     with _writing(db, actor) as svc:
-        _show(svc.webhooks.replay(id, since=since), as_json)
+        _show(svc.webhooks.replay(id, since=since, after=after), as_json)
 
 
 @click.command()

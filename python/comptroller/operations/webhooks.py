@@ -153,25 +153,33 @@ class WebhookOperations(Resource):
         answer = self._send(sent, WebhookDeliveries)
         return answer.items
 
-    def replay(self, id: Id, *, since: Timestamp, idempotency_key: Id | None = None) -> Webhook:
-        """Delivers all events since a time again, in their order.
+    def replay(
+        self,
+        id: Id,
+        *,
+        since: Timestamp | None = None,
+        after: str | None = None,
+        idempotency_key: Id | None = None,
+    ) -> Webhook:
+        """Delivers all events since a time, or after a place in the change feed, again.
 
-        Events that were not delivered yet are among them, if they are not older.
+        In their order. Earlier events that were not delivered yet remain.
 
         Args:
             id: identifies the webhook.
             since: the time.
+            after: instead of `since`: the `cursor` of a change, or the `next_cursor` of a page.
             idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:
-            InvalidRequest: the time is not valid.
+            InvalidRequest: the time or the cursor is not valid, or not exactly one is given.
             NotFound: there is no such webhook.
         """
         return self._send(
             request(
                 "webhooks.replay",
                 query={"id": id},
-                body={"since": since},
+                body={"since": since, "after": after},
                 idempotency_key=idempotency_key,
             ),
             Webhook,

@@ -53,6 +53,8 @@ OUTSIDE_SCHEMA = [
     # The URL of a webhook must be https for a customer; its types must be those of events.
     RuleOutsideSchema("invalid-request", "url", "must be "),
     RuleOutsideSchema("invalid-request", "event_types", "is no type of event"),
+    # A replay needs a time or a place.
+    RuleOutsideSchema("invalid-request", "since", "is required, and not both"),
     # The id of the body must be that of the path.
     RuleOutsideSchema("id-mismatch", "id", "but the path names"),
     # Mixed case must be the checksum of EIP-55, base58 must have 32 bytes.

@@ -161,7 +161,7 @@ def drive_webhooks(client: Any) -> None:
     assert call(client, "webhooks_secret", id).secret != secret
     call(client, "webhooks_test", id)
     assert call(client, "webhooks_deliveries", id).items
-    call(client, "webhooks_replay", id, body=m.ReplayWebhook(NOON))
+    call(client, "webhooks_replay", id, body=m.ReplayWebhook(since=NOON))
     assert call(client, "webhooks_get", id).status == m.WebhookStatus.PAUSED
     call(client, "webhooks_delete", id)
 

@@ -338,11 +338,70 @@ def test_a_replay_delivers_again(svc: comptroller.Service) -> None:
         (first,) = receiver.take(1)
         svc.webhooks.replay(made.id, since=LONG_AGO)
         _, *again = receiver.take(3)
+        svc.identities.put(id="next")  # when it is sent, the store has the progress until alice
+        receiver.take(4)
         svc.webhooks.replay(made.id, since=datetime.fromisoformat(first.event["timestamp"]))
-        last = receiver.take(4)[-1]
+        last = next(each for each in receiver.take(6)[4:] if each.event["data"]["id"] == "alice")
     ids = {each.event["data"]["id"]: each.headers["webhook-id"] for each in again}
     assert ids.keys() == {"before", "alice"}
     assert last.headers["webhook-id"] == first.headers["webhook-id"] == ids["alice"]
+
+
+def test_a_replay_begins_at_a_place_of_the_change_feed(svc: comptroller.Service) -> None:
+    with Receiver() as receiver, delivering(svc):
+        made = svc.webhooks.create(url=receiver.url)
+        place = svc.changes.list(after="end").next_cursor
+        svc.identities.put(id="alice")
+        (first,) = receiver.take(1)
+        svc.identities.put(id="next")  # when it is sent, the store has the progress until alice
+        receiver.take(2)
+        svc.webhooks.replay(made.id, after=place)
+        again = next(each for each in receiver.take(4)[2:] if each.event["data"]["id"] == "alice")
+    assert again.headers["webhook-id"] == first.headers["webhook-id"]
+
+
+def test_a_replay_skips_no_event(svc: comptroller.Service) -> None:
+    from comptroller import _core
+
+    made = svc.webhooks.create(url="https://hooks.example.com")
+    svc.identities.put(id="alice")
+    svc.webhooks.replay(made.id, after="end")
+    svc.webhooks.replay(made.id, since="2100-01-01")
+    store, principal = svc.host.store_with_principal()
+    (webhook,) = _core.active_webhooks(store, principal)
+    batch = _core.take_events(store, principal, webhook.key, webhook.considered, 9, 9)
+    assert [event.record for event in batch.events] == [("identities", "alice")]
+
+
+def test_a_replay_keeps_earlier_events_that_were_not_delivered(svc: comptroller.Service) -> None:
+    with Receiver(lambda _received: 500) as receiver, delivering(svc):
+        made = svc.webhooks.create(url=receiver.url)
+        svc.identities.put(id="alice")
+        receiver.take(1)
+        until(lambda: len(svc.webhooks.deliveries(made.id)) == 1)
+        place = svc.changes.list(after="end").next_cursor
+        svc.identities.put(id="bob")
+        until(lambda: len(svc.webhooks.deliveries(made.id)) == 2)
+    svc.webhooks.replay(made.id, after=place)
+    (kept,) = svc.webhooks.deliveries(made.id)
+    assert kept.event_type == "identity.updated"
+
+
+@pytest.mark.parametrize(
+    ("place", "code"),
+    [
+        ({}, "invalid-request"),
+        ({"since": LONG_AGO, "after": "end"}, "invalid-request"),
+        ({"after": "damaged"}, "invalid-cursor"),
+    ],
+)
+def test_a_replay_needs_one_place(
+    svc: comptroller.Service, place: dict[str, Any], code: str
+) -> None:
+    made = svc.webhooks.create(url="https://hooks.example.com")
+    with pytest.raises(comptroller.InvalidRequest) as caught:
+        svc.webhooks.replay(made.id, **place)
+    assert caught.value.code == code
 
 
 def test_a_paused_webhook_gets_its_events_later(svc: comptroller.Service) -> None:
