@@ -1,6 +1,7 @@
 #include "store/change_feed.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "json/canonical.hpp"
 #include "store/client_lookups.hpp"
@@ -87,7 +88,7 @@ class FeedReader {
   std::int64_t first_entry() {
     require_stored(connection_, query_.after);
     const std::int64_t next = query_.after.next_entry();
-    if (next >= static_cast<std::int64_t>(archived_size(connection_))) return next;
+    if (std::cmp_greater_equal(next, archived_size(connection_))) return next;
     expanded_archive_ = entry_of_newest_archive(connection_);
     return expanded_archive_;
   }
@@ -297,7 +298,7 @@ class FeedReader {
 
 void require_stored(db::Connection& connection, const FeedPosition& after) {
   if (after.sequence < 0) return;
-  if (after.next_entry() >= static_cast<std::int64_t>(archived_size(connection))) return;
+  if (std::cmp_greater_equal(after.next_entry(), archived_size(connection))) return;
   throw Error::field(Code::invalid_cursor, "after",
                      "is before changes that were moved to an archive; send the request without a "
                      "cursor");
