@@ -138,6 +138,10 @@ class RowMapping:
         }
         self.is_json = is_json
 
+    def uses(self, column: str) -> bool:
+        """Whether the values of a column become those of a member."""
+        return self._mapping.rename.get(column, column) in self.types
+
     def require_columns(self, columns: Iterable[str]) -> None:
         """Raises InvalidRequest if a renamed column is not among the columns, unless none are."""
         names = list(columns)

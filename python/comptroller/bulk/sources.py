@@ -137,6 +137,8 @@ def _from_frame(source: Rows, work: _Work) -> Opened:
                 return _from_rows(tables.pandas_rows(source), work, is_mapped=True)
             raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
     library = require("polars", "a mapping of a data frame", "analysis")
+    if type(source).__module__.partition(".")[0] == "pyarrow" and hasattr(source, "set_column"):
+        source = tables.without_wide_decimals(source, RowMapping(work.kind, work.mapping).uses)
     with tables.refusing(library, "the data frame"):
         frame = library.DataFrame(source)
     given = _from_rows(tables.rows_of((frame,)), work._replace(kept=None), is_mapped=True)
@@ -242,11 +244,11 @@ def _from_table(
     """Reads a table from `path`, or from a copy of its content."""
     options = work.mapping
     path = path or spool(found.file, closing).name
-    table = table_file(format, path, found, options)
+    mapping = RowMapping(work.kind, options, unescapes=format != "parquet")
+    table = table_file(format, path, found, options, mapping.uses)
     if format == "parquet" and not options.changes_rows():
         reader = frames_reader(lambda: table.frames(None), work.kind)
         return Opened(reader, None, work.progress, frames=lambda: table.frames(None))
-    mapping = RowMapping(work.kind, options, unescapes=format != "parquet")
     columns = FrameMapping(work.kind, mapping, options)
     lines = TableReader(table.frames, work.kind, columns, mapping)
     return Opened(

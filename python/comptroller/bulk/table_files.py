@@ -34,7 +34,13 @@ class TableFile(NamedTuple):
     separator: str = ","
 
 
-def table_file(format: Format, path: str, found: Content, options: ColumnMapping) -> TableFile:
+def table_file(
+    format: Format,
+    path: str,
+    found: Content,
+    options: ColumnMapping,
+    is_used: Callable[[str], bool] = lambda _column: True,
+) -> TableFile:
     """Returns the rows of a file.
 
     Args:
@@ -42,9 +48,12 @@ def table_file(format: Format, path: str, found: Content, options: ColumnMapping
         path: a file that has the content.
         found: the content, for its name and first bytes.
         options: the separator and the sheet.
+        is_used: whether the values of a column are used.
     """
     if format == "parquet":
-        return TableFile(lambda _refuse: tables.parquet_frames(path, found.name), LineNumbers)
+        return TableFile(
+            lambda _refuse: tables.parquet_frames(path, found.name, is_used), LineNumbers
+        )
     if format == "xlsx":
         sheet = read_sheet(path, found.name, options.sheet)
         return TableFile(lambda _refuse: (sheet.frame,), lambda: LineNumbers(sheet.rows_before))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date
 from glob import escape
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 _COLUMNS = """
-    SELECT name, coalesce(precision > 38, false), coalesce(converted_type = 'INTERVAL', false),
-        coalesce(logical_type = 'UUIDType()', false)
+    SELECT name, coalesce(num_children, 0), coalesce(precision > 38, false),
+        coalesce(converted_type = 'INTERVAL', false), coalesce(logical_type = 'UUIDType()', false)
     FROM parquet_schema(?)
 """
 _ARROW_SCHEMA = "SELECT value FROM parquet_kv_metadata(?) WHERE key = 'ARROW:schema'::BLOB"
@@ -29,11 +29,14 @@ _HEX_OF_UUID = "^(.{8})(.{4})(.{4})(.{4})(.{12})$"
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
-def parquet_frames(path: str, name: str) -> Iterator[polars.DataFrame]:
+def parquet_frames(
+    path: str, name: str, is_used: Callable[[str], bool] = lambda _column: True
+) -> Iterator[polars.DataFrame]:
     """Yields the rows of a Parquet file in batches.
 
-    DuckDB reads a file with a type for which polars ends with a panic. Raises InvalidRequest for a
-    decimal of more than 38 digits, which both lack.
+    DuckDB reads a file with a type for which polars ends with a panic. Both lack decimals of more
+    than 38 digits: InvalidRequest is raised for a column of them that `is_used`; of others is only
+    yielded whether they are set.
     """
     library = require("polars", f"reading {name}", "analysis")
     duckdb = require("duckdb", f"reading {name}", "analysis")
@@ -43,31 +46,58 @@ def parquet_frames(path: str, name: str) -> Iterator[polars.DataFrame]:
             schemas = engine.execute(_ARROW_SCHEMA, [escape(path)]).fetchall()
         except duckdb.Error as error:
             raise invalid("source", f"{name} cannot be read: {first_line(error)}") from error
-        for column, is_wide, _, _ in columns:
-            if is_wide:
-                why = "has decimals of more than 38 digits; write its decimals as decimal(38, 18)"
-                raise invalid(column, f"{why} or as text")
+        tops = _top_columns([(name, children) for name, children, *_ in columns])
+        wide = {top for top, (_, _, is_wide, _, _) in zip(tops, columns, strict=True) if is_wide}
+        for column in filter(is_used, wide):
+            why = "has decimals of more than 38 digits; write its decimals as decimal(38, 18)"
+            raise invalid(column, f"{why} or as text")
         has_offsets = any(_OFFSET.search(b64decode(text)) for (text,) in schemas)
-        if has_offsets or any(is_interval for _, _, is_interval, _ in columns):
-            yield _read_by_duckdb(library, engine, path)
+        if wide or has_offsets or any(is_interval for *_, is_interval, _ in columns):
+            yield _read_by_duckdb(library, engine, path, wide)
             return
         rows = library.scan_parquet(path, glob=False, hive_partitioning=False)
         uuids = [
             library.col(column).bin.encode("hex").str.replace(_HEX_OF_UUID, "$1-$2-$3-$4-$5")
-            for column, _, _, is_uuid in columns
+            for column, *_, is_uuid in columns
             if is_uuid and rows.collect_schema().get(column) == library.Binary
         ]
         yield from batches(rows.with_columns(uuids))
 
 
-def _read_by_duckdb(library: Any, engine: Any, path: str) -> polars.DataFrame:
-    """Returns the rows of a Parquet file; intervals, and values with intervals, are text."""
+def _top_columns(nodes: list[tuple[str, int]]) -> list[str]:
+    """Returns the column of each node of a schema, which is in depth-first order after its root.
+
+    Args:
+        nodes: the name, and the number of children.
+    """
+    tops: list[str] = []
+    open_children: list[int] = []  # of each node from the root to the last one
+    for name, children in nodes:
+        tops.append(tops[-1] if len(open_children) > 1 else name)
+        open_children.append(children)
+        while open_children and not open_children[-1]:
+            open_children.pop()
+            if open_children:
+                open_children[-1] -= 1
+    return tops
+
+
+def _read_by_duckdb(
+    library: Any, engine: Any, path: str, flagged: Iterable[str]
+) -> polars.DataFrame:
+    """Returns the rows of a Parquet file; intervals, and values with intervals, are text.
+
+    The columns `flagged` are true where they are set.
+    """
     engine.execute("SET TimeZone = 'UTC'")
     rows = engine.read_parquet(escape(path), hive_partitioning=False)
     columns = zip(rows.columns, rows.types, strict=True)
     texts = [quote_name(name) for name, type in columns if "INTERVAL" in str(type)]
-    replaced = ", ".join(f"{name}::VARCHAR AS {name}" for name in texts)
-    selected = f"* REPLACE ({replaced})" if texts else "*"
+    replaced = [f"{name}::VARCHAR AS {name}" for name in texts]
+    replaced += [
+        f"nullif({each} IS NOT NULL, false) AS {each}" for each in map(quote_name, flagged)
+    ]
+    selected = f"* REPLACE ({', '.join(replaced)})" if replaced else "*"
     frame: polars.DataFrame = library.DataFrame(rows.project(selected))
     return frame
 
@@ -75,7 +105,7 @@ def _read_by_duckdb(library: Any, engine: Any, path: str) -> polars.DataFrame:
 def batches(rows: polars.LazyFrame) -> Iterator[polars.DataFrame]:
     """Yields the rows in batches; one that is empty if there are none."""
     is_empty = True
-    for frame in rows.collect_batches(maintain_order=True, chunk_size=50_000):
+    for frame in rows.collect_batches(maintain_order=True, chunk_size=100_000):
         is_empty = False
         yield frame
     if is_empty:
@@ -120,6 +150,15 @@ def _dates_of(column: polars.Series) -> tuple[int, int]:
     per_day = 24 * 3600 * units[unit] if unit else 1
     first, last = ((each.toordinal() - _EPOCH) * per_day for each in (date.min, date.max))
     return max(first + per_day, -(2**63)), min(last - per_day, 2**63 - 1)
+
+
+def without_wide_decimals(frame: Any, is_used: Callable[[str], bool]) -> Any:
+    """Returns a table of pyarrow, with whether they are set instead of decimals of 256 bits."""
+    for place, field in enumerate(frame.schema):
+        if "decimal256" in str(field.type) and not is_used(field.name):
+            flags = [True if chunk.is_valid else None for chunk in frame.column(place)]
+            frame = frame.set_column(place, field.name, [flags])
+    return frame
 
 
 def pandas_rows(frame: Any) -> Iterator[dict[str, object]]:

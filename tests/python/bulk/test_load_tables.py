@@ -331,6 +331,24 @@ def test_decimals_that_are_too_wide_are_refused_with_advice(
         operator.load("claims", wide, tz="UTC")
 
 
+def test_decimals_that_are_too_wide_do_not_matter_in_columns_that_are_not_members(
+    operator: Service, tmp_path: Path
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    rows = claims(2)
+    wide = pa.array([None, "1"]).cast(pa.decimal256(76, 38))
+    columns = {name: [text_of(row[name]) for row in rows] for name in rows[0]}
+    nested = pa.StructArray.from_arrays([wide, wide], ["amount", "other"])
+    table = pa.table(columns | {"nested": nested, "total": wide, "ours": wide})
+    parquet.write_table(table, tmp_path / "wide.parquet")
+    for source in (tmp_path / "wide.parquet", table):
+        for options in ({}, {"tz": "UTC"}):
+            result = operator.load("claims", source, **options)
+            assert result.inserted + result.unchanged == 2
+            assert result.unknown_members == {"nested": 2, "total": 1, "ours": 1}
+
+
 #: A column of a Parquet file that polars cannot read, in the SQL of DuckDB, and its text.
 LACKING = {"INTERVAL '1500 ms'": "00:00:01.5", "NULL::INTERVAL": None, "[INTERVAL 1 DAY]": None}
 
