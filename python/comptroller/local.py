@@ -50,7 +50,9 @@ class LocalHost:
         """Returns all records of a kind that match the filters, as columns."""
         return Stream(kind, self.store.stream(self.principal, kind, columns, parameters))
 
-    def load(self, kind: str, given: Opened, options: LoadOptions, accounts: list[bytes]) -> None:
+    def load(
+        self, kind: str, given: Opened, options: LoadOptions, account: Callable[[bytes], None]
+    ) -> None:
         """Loads records into the store."""
         self.store.load(
             self.principal,
@@ -64,7 +66,7 @@ class LocalHost:
             dry_run=options.dry_run,
             total_bytes=given.total_bytes,
             progress=given.progress,
-            account=accounts.append,
+            account=account,
             rejected=options.rejected,
         )
 

@@ -3,95 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import msgspec
 
 from comptroller import arguments, decoding
 from comptroller.arguments import Filter
-from comptroller.bulk.excel import write_excel
 from comptroller.bulk.exported import Exported, JournalState
+from comptroller.bulk.exporting import write_export
 from comptroller.bulk.files import export_format
 from comptroller.bulk.folders import files_of_kinds
-from comptroller.bulk.loading import LoadOptions, LoadResult, Opened
+from comptroller.bulk.loading import LoadOptions, LoadResult
 from comptroller.bulk.mapping import FileOptions, Options
 from comptroller.bulk.mapping_files import read_mapping
-from comptroller.bulk.parquet import write_dataset, write_parquet
 from comptroller.bulk.rejects import Rejects, SourceRows, rejects_path
-from comptroller.bulk.sources import LoadSource, open_source
+from comptroller.bulk.sources import LoadSource, input_name, open_source
 from comptroller.display.html import html
 from comptroller.display.progress import Progress, busy, observer
 from comptroller.errors import import_in_thread, invalid, require
-from comptroller.operations import Resources, Transport
+from comptroller.host import Host
+from comptroller.operations import Resources
 
 if TYPE_CHECKING:
-    from comptroller._core import Principal, Store
     from comptroller.analysis.reconciliation import Reconciliation
     from comptroller.analysis.reports import Reports
     from comptroller.analysis.table import Table
     from comptroller.bulk.evidence import Evidence
-    from comptroller.bulk.streams import Stream
-    from comptroller.journal import Checkpoint, Journal
+    from comptroller.journal import Journal
     from comptroller.operations.changes import Changes
     from comptroller.operations.webhooks import WebhookOperations
 
 _FORMATS = ("ndjson", "csv", "parquet", "xlsx")
-
-
-class Host(Transport, Protocol):
-    """Executes the operations and bulk work of a `Service`, in this process or remotely."""
-
-    def load(self, kind: str, given: Opened, options: LoadOptions, accounts: list[bytes]) -> None:
-        """Loads records; appends the LoadResult as JSON, also if an exception ends the load."""
-
-    def export(
-        self, kind: str, path: str, format: str, parameters: list[tuple[str, str]]
-    ) -> Exported:
-        """Writes an NDJSON or CSV file, or standard output for ``-``; returns the row count."""
-
-    def stream_with_head(
-        self, kind: str, columns: list[str] | None, parameters: list[tuple[str, str]]
-    ) -> tuple[Stream, Callable[[], JournalState | None]]:
-        """Returns records, and a function for the state of the journal that they are of."""
-
-    def require_writable(self, path: str) -> None:
-        """Raises InvalidRequest for a file that an export may not replace."""
-
-    def backup(self, destination: str) -> JournalState:
-        """Copies the store; returns the state of the copy's journal."""
-
-    def check(self) -> bytes:
-        """Examines the whole store; returns the findings as JSON."""
-
-    def store_with_principal(self) -> tuple[Store, Principal]:
-        """Returns the store in this process and the caller; raises Unsupported for a remote one."""
-
-    def checkpoint(self) -> Checkpoint:
-        """Returns a checkpoint of the journal, signed, and the key that verifies it."""
-
-    @property
-    def path(self) -> str | None:
-        """The store's file; None for a remote service and for a store in memory."""
-
-    def customer(self) -> str | None:
-        """The caller's customer; None for an operator, or if it is unknown."""
-
-    def origin(self) -> str | None:
-        """The store and the caller, as a text that is the same in each process.
-
-        None if the store is in memory.
-        """
-
-    def version(self) -> int | None:
-        """A number that changes with every commit of any process; None if it is unknown."""
-
-    def close(self) -> None:
-        """Closes the connection or store; closing again does nothing."""
 
 
 class Service(Resources):
@@ -204,10 +149,10 @@ class Service(Resources):
                 arguments.flag("keep_going", keep_going),
                 arguments.flag("dry_run", dry_run),
                 None if collected is None else collected.take,
-                _name_of(source),
+                input_name(source),
             )
             try:
-                self._host.load(kind, given, how, accounts)
+                self._host.load(kind, given, how, accounts.append)
                 result = decoding.read(accounts[0], LoadResult)
                 if collected is not None:
                     given.write_rejects(kind, options, collected, result)
@@ -314,41 +259,10 @@ class Service(Resources):
         if target == "-" and format in ("parquet", "xlsx"):
             raise invalid("path", f"{format} cannot go to standard output; name a file")
         with busy(f"exporting {kind}"):
-            exported = self._export(kind, target, format, parameters, keys)
+            exported = write_export(self._host, kind, target, format, parameters, keys)
         if exported.journal is None:
             return exported
         return Exported(exported, self.journal.signed(exported.journal))
-
-    def _export(
-        self,
-        kind: str,
-        target: str,
-        format: str,
-        parameters: list[tuple[str, str]],
-        keys: list[str],
-    ) -> Exported:
-        """Writes the file of an export whose arguments are valid."""
-        if format not in ("parquet", "xlsx"):
-            return self._host.export(kind, target, format, parameters)
-        with TemporaryDirectory() as folder:
-            if format == "xlsx":
-                rows = self._host.export(kind, f"{folder}/rows.csv", "csv", parameters)
-                write_excel(f"{folder}/rows.csv", target)
-                return rows
-            from comptroller.description import stored_members
-
-            # The other formats also leave out the members that are derived from controls, and the
-            # identities that only their controls name; the latter are no lines to load.
-            columns = stored_members(kind) if kind == "identities" else None
-            stream, state = self._host.stream_with_head(kind, columns, parameters)
-            lines = f"{folder}/lines.ndjson" if kind == "identities" else None
-            if lines:
-                self._host.export(kind, lines, "ndjson", parameters)
-            if keys:
-                written = write_dataset(stream, target, keys, lines)
-            else:
-                written = write_parquet(stream, target, lines)
-            return Exported(written, state())
 
     def query(self, sql: str, files: FileOptions | None = None, /, **tables: LoadSource) -> Table:
         """Runs a read-only SQL query over the records, with tables of the caller.
@@ -533,13 +447,3 @@ class Service(Resources):
         names = ", ".join(self._resources())
         each = f"{names}: each has list, iter and stream. In bulk: load, export, reports."
         return html("notebook.html", lines=[f"Service {self._title}", each], columns=[], notes=[])
-
-
-def _name_of(source: object) -> str | None:
-    """Returns the name of the file of a load; None for rows and other objects."""
-    name: object = getattr(source, "name", source)  # an open file's, or a path
-    if isinstance(name, os.PathLike):
-        name = os.fsdecode(name)
-    if not isinstance(name, str):
-        return None
-    return Path(name).name.encode(errors="replace").decode()

@@ -118,6 +118,16 @@ def open_source(
         yield _from_rows(source, work)
 
 
+def input_name(source: object) -> str | None:
+    """Returns the name of the file of a load; None for rows and other objects."""
+    name: object = getattr(source, "name", source)  # an open file's, or a path
+    if isinstance(name, os.PathLike):
+        name = os.fsdecode(name)
+    if not isinstance(name, str):
+        return None
+    return Path(name).name.encode(errors="replace").decode()
+
+
 def _from_frame(source: Rows, work: _Work) -> Opened:
     if hasattr(source, "itertuples") and work.mapping.changes_rows():  # pandas
         return _from_rows(tables.pandas_rows(source), work, is_mapped=True)

@@ -62,7 +62,9 @@ class RemoteHost:
         self._copies.add(copy)
         return Stream(kind, copy, copy.close)
 
-    def load(self, kind: str, given: Opened, options: LoadOptions, accounts: list[bytes]) -> None:
+    def load(
+        self, kind: str, given: Opened, options: LoadOptions, account: Callable[[bytes], None]
+    ) -> None:
         """Sends a source to load; reports progress by the bytes sent.
 
         A load is never retried. If the connection breaks, it is unknown which lines were stored.
@@ -85,15 +87,15 @@ class RemoteHost:
                 ),
                 is_single_use=not isinstance(given.source, str),
             )
-            account = self._run(self._session.ask(request, _never))
+            answer = self._run(self._session.ask(request, _never))
         try:
-            members = msgspec.json.decode(account, type=dict[str, Any])
+            members = msgspec.json.decode(answer, type=dict[str, Any])
             if isinstance(members.get("status"), int):  # a problem document after a status of 200
                 raise refusal(members["status"], members, f"POST /operator/load/{kind}")
             msgspec.convert(members, LoadResult)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise unusable(f"the response to the load is not its result: {error}") from error
-        accounts.append(account)
+        account(answer)
 
     def export(self, kind: str, path: str, format: str, parameters: Parameters) -> Exported:
         """Writes an NDJSON or CSV file, or standard output for ``-``; returns the row count."""

@@ -12,7 +12,7 @@ import comptroller
 import pytest
 from comptroller import errors
 from comptroller.bulk.loading import LoadResult
-from comptroller.service import Host
+from comptroller.host import Host
 from lines import at, claim, load, orchestration
 
 pytest.importorskip("httpx2")
