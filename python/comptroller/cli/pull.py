@@ -56,7 +56,7 @@ _CREDENTIALS = (
     metavar="ID",
     help="Customer of records that name none. Default: the client's, if the service shows it.",
 )
-@click.option("--all", "afresh", is_flag=True, help="Read all records again.")
+@click.option("--afresh", is_flag=True, help="Read all records again.")
 @click.option(
     "--allow-http", is_flag=True, help="Send the secret over plain HTTP to another machine."
 )
@@ -78,7 +78,7 @@ def pull(
     """Copy the records of a remote service that the client may read into the store.
 
     Run it again to update the copy. It then reads only the records that changed, if the client has
-    the scope changes:read; --all reads all of them. An interrupted pull keeps the stored records;
+    the scope changes:read; --afresh reads all of them. An interrupted pull keeps the stored records;
     the next one continues there.
 
     \b

@@ -202,7 +202,7 @@ def test_rejected_lines_are_shown_and_set_the_exit_code(run: Run, tmp_path: Path
     with comptroller.open(tmp_path / "here.db") as service:
         load(service, "claims", claim(id="c-1", amount="7"))
     with serving("--auth", "off", "--db", "there.db", cwd=tmp_path) as there:
-        ended = run("pull", "--from", there.address, "--all", "--db", "here.db")
+        ended = run("pull", "--from", there.address, "--afresh", "--db", "here.db")
         again = run("pull", "--from", there.address, "--db", "here.db")
     assert ended.code == again.code == 1
     assert re.search(r"^claims +2 +1 +0 +0 +1 +0$", ended.out, re.MULTILINE)
