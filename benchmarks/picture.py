@@ -59,7 +59,7 @@ def draw(rows: list[dict[str, Any]]) -> altair.TopLevelMixin:
         domain=list(COLOURS), range=list(COLOURS.values())
     )
     axis = altair.X("ratio:Q", title="times as fast as the peer (logarithmic)").scale(type="log")
-    peer = altair.Y("peer:N", title=None, sort=None)
+    peer = altair.Y("peer:N", title=None, sort=None).axis(labelLimit=400)
     base = altair.Chart(altair.Data(values=rows))
     one = altair.datum(1)
     bars = base.mark_bar().encode(axis, altair.X2(datum=1), peer, colour.legend(orient="bottom"))
