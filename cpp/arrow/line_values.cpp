@@ -148,7 +148,8 @@ void LineValues::read_format(const ArrowSchema& schema) {
   } else if (format.starts_with("ts") && format.size() >= 4) {
     kind_ = Kind::timestamp;
     ticks_a_second_ = ticks_of(format[2]);
-    if (format.size() == 4) refuse("has no time zone; give timestamps with one, such as UTC");
+    if (format.size() == 4)
+      refuse("has no time zone; give timestamps with one, or tz=\"UTC\" for all of them");
   } else if (format == "tdD") {
     kind_ = Kind::date;
     read_number_ = &number<std::int32_t>;

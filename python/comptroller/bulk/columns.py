@@ -62,7 +62,8 @@ class FrameMapping:
             raise invalid(
                 "source",
                 f"no column of the first row, {shown}, is a member of {self._kind}; the first row "
-                "must be the header: delete the rows above it, or give rename or a mapping",
+                "must be the header: delete the rows above it, or give rename or a mapping, which "
+                "comptroller load --suggest guesses",
             )
         if not frame.height:
             return Mapped(frame, None)

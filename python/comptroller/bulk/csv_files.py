@@ -31,7 +31,8 @@ Refuse = Callable[[int, str], None]
 class CsvFile:
     """A CSV file whose first row is the header. Every column is text.
 
-    An empty cell is null; two quotes are an empty text; a row without cells is a row of nulls. A
+    Spaces around names of columns are not part of them. An empty cell is null; two quotes are an
+    empty text; a row without cells is a row of nulls. A
     broken row, which has too few or too many cells or a misplaced quote, has its text in the first
     column.
 
@@ -60,8 +61,7 @@ class CsvFile:
                 self._path, separator=self._separator, infer_schema=False, glob=False
             )
             for frame in batches(rows):
-                _require_single(frame.columns, self._name)
-                yield frame
+                yield _with_names(frame, self._name)
 
     def line_numbers(self) -> LineNumbers:
         """Returns the lines of the rows."""
@@ -194,11 +194,10 @@ class CsvFile:
         frame: polars.DataFrame = self._library.read_csv(
             io.BytesIO(text.encode()), separator=self._separator, infer_schema=False
         )
-        _require_single(frame.columns, self._name)
         if broken:
             first = frame.to_series(0).scatter([*broken], [*broken.values()])
             frame = frame.with_columns(first)
-        return frame
+        return _with_names(frame, self._name)
 
     def _rewritten(self, cells: list[str]) -> str:
         """Returns a record whose cells have quotes inside as polars reads it."""
@@ -321,9 +320,15 @@ def _end_line(record: str) -> str:
 
 
 def _require_lines(path: str, name: str) -> None:
-    """Raises InvalidRequest for a file whose lines end with CR alone."""
+    """Raises InvalidRequest for a file whose lines end with CR alone, or with a line for Excel."""
     with Path(path).open("rb") as file:
         first = file.readline(1 << 20)
+    if first.removeprefix(b"\xef\xbb\xbf").lower().startswith(b"sep="):
+        shown = first.decode("utf-8-sig", "replace").strip()
+        raise invalid(
+            "source",
+            f"{name} cannot be read: its first line, {shown!r}, is not the header; delete it",
+        )
     if b"\r" in first.rstrip(b"\r\n"):
         raise invalid(
             "source",
@@ -332,9 +337,17 @@ def _require_lines(path: str, name: str) -> None:
         )
 
 
-def _require_single(columns: list[str], name: str) -> None:
-    """Raises InvalidRequest for a column that appears more than once, which polars renames."""
-    for column in columns:
-        first, is_renamed, number = column.rpartition("_duplicated_")
-        if is_renamed and number.isdigit() and first in columns:
-            raise invalid("source", f"{name} has the column {first!r} more than once; rename one")
+def _with_names(frame: polars.DataFrame, name: str) -> polars.DataFrame:
+    """Returns a frame whose names have no space around them.
+
+    Raises InvalidRequest for a name that appears more than once, which polars changes.
+    """
+    names = [column.strip() for column in frame.columns]
+    for column in names:
+        first, is_changed, number = column.rpartition("_duplicated_")
+        original = first.strip() if is_changed and number.isdigit() else column
+        if names.count(original) > (original == column):
+            raise invalid(
+                "source", f"{name} has the column {original!r} more than once; rename one"
+            )
+    return frame.rename(dict(zip(frame.columns, names, strict=True)))

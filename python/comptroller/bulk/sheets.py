@@ -92,7 +92,7 @@ def _title(cell: object) -> str | None:
     value = None if isinstance(cell, UnreadCell) else _value(cell)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return None if value is None else str(value)
+    return None if value is None else str(value).strip()
 
 
 def _value(cell: object) -> object:

@@ -78,8 +78,8 @@ def pull(
     """Copy the records of a remote service that the client may read into the store.
 
     Run it again to update the copy. It then reads only the records that changed, if the client has
-    the scope changes:read; --afresh reads all of them. An interrupted pull keeps the stored records;
-    the next one continues there.
+    the scope changes:read; --afresh reads all of them. An interrupted pull keeps the stored
+    records; the next one continues there.
 
     \b
     export COMPTROLLER_CLIENT_ID=... COMPTROLLER_CLIENT_SECRET_FILE=...
