@@ -37,16 +37,16 @@ class Caller:
         CutOff if it ends after it.
         """
         given = {"Content-Type": "application/json"} if body else {}
-        lines = "".join(
-            f"{name.replace('_', '-')}: {value}\r\n" for name, value in {**given, **fields}.items()
-        )
-        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{self._fields}{lines}"
-        length = f"Content-Length: {len(body)}\r\n" if body else ""
+        given |= {name.replace("_", "-"): value for name, value in fields.items()}
+        if body:
+            given["Content-Length"] = str(len(body))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in given.items())
+        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{self._fields}{lines}\r\n"
         if self._streams is None:
             self._streams = await asyncio.open_connection(*self._place)
         reader, writer = self._streams
         try:
-            writer.write(f"{head}{length}\r\n".encode() + body)
+            writer.write(head.encode() + body)
             await writer.drain()
             answer = await _read(reader)
         except BaseException:
