@@ -5,6 +5,8 @@
 #   make test       lint, tests of the core, tests of the package that are not slow; for each change
 #   make check      make test, clang-tidy, documentation, branch coverage of the core, a wheel, and the slow
 #                   tests (browsers, Spark, fuzzed requests, notebooks, killed processes)
+#   make torture    the long checks of the promises, at most an hour, and docs/reliability-results.md; of one
+#                   promise with PROMISE=n
 #   make lint       ruff, mypy, clang-format
 #   make tidy       clang-tidy
 #   make wheels     on Linux, wheels for each installed interpreter of PYTHONS, in dist
@@ -39,7 +41,7 @@ endif
 CPP_FILES := $(shell find cpp tests/cpp -name '*.cpp' -o -name '*.hpp')
 CORE_FILES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.sql')
 
-.PHONY: help demo test check lint generate docs pictures wheels bench coverage sanitize clean
+.PHONY: help demo test check torture lint generate docs pictures wheels bench coverage sanitize clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -53,6 +55,10 @@ test: lint core-tests .venv/npm/created
 check: test tidy docs core-coverage .venv/generator/created .venv/npm/created $(WHEEL) | test-system
 	@echo "== slow tests of the package"
 	@$(BIN)/pytest -n auto --dist loadgroup -m slow
+
+torture: .venv/package .venv/tools
+	@$(BIN)/pytest tests/torture -v --promise "$(PROMISE)" -p no:randomly -p no:schemathesis \
+	  -o faulthandler_timeout=0 -o tmp_path_retention_policy=none
 
 lint: .venv/package .venv/tools
 	@echo "== lint"
