@@ -26,7 +26,7 @@ SURVIVED = "survived"
 #: The seconds after which a run of tests counts as failed.
 _LONGEST_S = 1200
 _ROW = re.compile(r"\| (?P<name>[a-z0-9-]+) \| (?P<what>.+) \| (?P<by>.+) \| (?P<on>[0-9-]+) \|")
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
 _FAILED_CASE = re.compile(r"^TEST CASE: +(.+)$", re.MULTILINE)
 
 
@@ -110,7 +110,8 @@ def quick_suite() -> str:
     """Runs the tests of `make test` until one fails; returns it."""
     # Its patches do not apply to a copy that has one of them already.
     beside = "--ignore=tests/python/project/test_planted.py"
-    if failed := _run_pytest("-m", "not slow", beside):
+    parallel = ["-n", "auto", "--dist", "loadfile"]
+    if failed := _run_pytest("-m", "not slow", beside, *parallel):
         return failed
     build_core_tests()
     for path in sorted((COPY / "tests" / "cpp").rglob("*.cpp")):
@@ -132,8 +133,7 @@ def _run_core_tests(name: str) -> str:
 
 
 def _run_pytest(*arguments: str) -> str:
-    parallel = ["-n", "2", "--dist", "loadfile", "-p", "no:schemathesis"]
-    code, output = _try([".venv/bin/pytest", "-x", "-q", *parallel, *arguments])
+    code, output = _try([".venv/bin/pytest", "-x", "-q", "-p", "no:schemathesis", *arguments])
     if code == 0:
         return ""
     failed = _FAILED.search(output)
