@@ -395,6 +395,7 @@ def test_a_parquet_file_is_durable_before_it_has_its_name(
     monkeypatch.setattr(os, "fsync", noted)
     operator.export("claims", path, "parquet")
     assert (path.stat().st_ino, False) in synchronised
+    assert (tmp_path.stat().st_ino, True) in synchronised  # the folder has the name
 
 
 @pytest.mark.parametrize("ending", ["", "-wal", ".keys", ".clients"])

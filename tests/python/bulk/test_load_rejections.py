@@ -12,6 +12,8 @@ import comptroller
 import pytest
 from command_line import Run
 from comptroller import LoadResult, Rejection, Service
+from comptroller.bulk.mapping import ColumnMapping
+from comptroller.bulk.rejects import Rejects, Rows
 from examples import accounted, short_line
 from test_load_tables import FORMATS
 
@@ -278,3 +280,15 @@ def test_the_summary_counts_each_reason(operator: Service) -> None:
         "amount: must be",
         "amount: is required",
     ]
+
+
+def test_rejects_of_a_load_that_begins_again_are_forgotten(tmp_path: Path) -> None:
+    file = Rejects(str(tmp_path / "r.csv"), ColumnMapping())
+    rejection = {"line": 1, "code": "invalid-request", "message": "first " * 9}
+    file.take(json.dumps(rejection).encode(), b'{"id": "c-1"}')
+    file.take(json.dumps({**rejection, "line": 2}).encode(), b'{"id": "c-2"}')
+    file.take(None, b"")
+    file.take(json.dumps({**rejection, "message": "second"}).encode(), b'{"id": "c-1"}')
+    file.write(lambda each: (each, None), Rows(None, None, ",", is_escaped=False), [], 1)
+    file.close()
+    assert [row["rejected_message"] for row in read_csv(tmp_path / "r.csv")] == ["second"]

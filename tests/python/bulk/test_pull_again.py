@@ -369,3 +369,39 @@ def test_an_interrupted_pull_continues(here: comptroller.Service) -> None:
     assert rest.unchanged <= 1000
     assert pulling.pull(source, here, "orchestrations").read == 0
     assert here.check()["rows"]["orchestrations"] == there.count
+
+
+class LongFeed(Long):
+    """Like Long, but the records after the first are also changes of a feed."""
+
+    def call(self, operation: str, parameters: list[tuple[str, str]], *more: object) -> bytes:
+        if operation != "changes.list":
+            return super().call(operation, parameters, *more)
+        after = dict(parameters)["after"]
+        first = self.count if after == "end" else int(after)
+        if first == self.interrupted_at:
+            raise KeyboardInterrupt
+        last = min(first + 1000, self.count)
+        items = b",".join(self._change(number) for number in range(first, last))
+        has_more = b"true" if last < self.count else b"false"
+        return b'{"items":[%s],"next_cursor":"%d","has_more":%s}' % (items, last, has_more)
+
+    def _change(self, number: int) -> bytes:
+        return (
+            b'{"cursor":"%d","recorded_at":"2026-03-01T00:00:00Z","actor":"a","operation":"put",'
+            b'"resource":"orchestrations","id":"%d","after":%s}'
+        ) % (number, number, self._line(number))
+
+
+def test_an_interrupted_pull_of_changes_skips_none(here: comptroller.Service) -> None:
+    there = LongFeed(1)
+    source = comptroller.Service(cast("Host", there), "there")
+    assert pulling.pull(source, here, "orchestrations").inserted == 1
+    there.count, there.interrupted_at = 131_001, 130_001
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        pulling.pull(source, here, "orchestrations")
+    kept = vars(interrupted.value)["load_result"].inserted
+    assert 100_000 <= kept <= 130_000
+    there.interrupted_at = -1
+    assert pulling.pull(source, here, "orchestrations").inserted == 131_000 - kept
+    assert here.check()["rows"]["orchestrations"] == there.count

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 
+import pytest
 from places import ROOT
 
 
@@ -33,7 +34,21 @@ def test_every_extra_is_listed() -> None:
     assert set(project["optional-dependencies"]) <= rows("reference/environment.md")
 
 
-def test_the_tests_that_security_names_exist() -> None:
-    named = re.findall(r"`(tests/[^`]+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("page", ["SECURITY.md", "docs/explanation/threat-model.md"])
+def test_the_tests_that_a_page_names_exist(page: str) -> None:
+    named = re.findall(r"`(tests/[^`]+)`", (ROOT / page).read_text(encoding="utf-8"))
     assert named
     assert [path for path in named if not (ROOT / path).is_file()] == []
+
+
+def test_each_attack_has_a_test_or_is_said_not_to_be_stopped() -> None:
+    page = (ROOT / "docs/explanation/threat-model.md").read_text(encoding="utf-8")
+    before_journal = page.partition("\n## The journal\n")[0]
+    attackers = before_journal.split("\n## ")[2:]
+    assert len(attackers) == 9
+    for each in attackers:
+        title, _, section = each.partition("\n")
+        attacks = [line for line in section.splitlines() if line.startswith("| ")][1:]
+        assert attacks, title
+        assert [line for line in attacks if "`tests/" not in line] == [], title
+        assert "**Not stopped.**" in section, title

@@ -16,6 +16,7 @@ from typing import Any
 
 import comptroller
 import pytest
+from comptroller import _core
 from lines import address, at, balance, claim, group, load, orchestration
 
 serialization = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
@@ -206,6 +207,10 @@ ALTERATIONS = {
         edit("records.ndjson", lambda found: _moved(found)["inserted"]["proof"].clear()),
         "a proof is too short",
     ),
+    "long path": (
+        edit("entries.ndjson", lambda found: found[0]["proof"].extend(["00" * 32] * 9)),
+        "a proof is too long",
+    ),
     "forgotten change": (
         edit("records.ndjson", lambda found: found[1]["entries"].pop()),
         "is not what its entries made of it",
@@ -243,6 +248,19 @@ def test_an_altered_file_is_found(written: Path, name: str) -> None:
     code, shown = checked(written)
     assert (code, shown.startswith("WRONG: ")) == (1, True), shown
     assert message in shown
+
+
+def test_a_checkpoint_of_another_log_is_refused(written: Path) -> None:
+    # A key may sign the checkpoints of several logs; those of others say nothing of this journal.
+    seed = b"k" * 32
+    key, note = _core.verifier_key("mine", seed), _core.sign_head("mine", seed, 1, "00" * 32)
+    text = note.decode().partition("\n\n")[0].replace("mine", "other", 1) + "\n"
+    signature = serialization.Ed25519PrivateKey.from_private_bytes(seed).sign(text.encode())
+    id = bytes.fromhex(key.split("+")[1])
+    signed = f"{text}\n\N{EM DASH} mine {base64.b64encode(id + signature).decode()}\n"
+    (written / "checkpoint.txt").write_text(signed, encoding="utf-8")
+    code, shown = checked(written, "--key", key)
+    assert (code, "no valid signature" in shown) == (1, True), shown
 
 
 def test_records_that_differ_give_no_evidence(store: Path, tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import comptroller
@@ -355,6 +357,20 @@ def test_a_journal_that_was_written_anew_is_found(store_path: Path, tmp_path: Pa
         with comptroller.open(path) as svc:
             (finding,) = svc.journal.verify(checkpoint, key).findings
         assert "are not those of the checkpoint" in finding.message
+
+
+def test_the_first_checkpoints_at_once_have_one_key(tmp_path: Path) -> None:
+    for number in range(5):
+        with comptroller.open(tmp_path / f"{number}.db") as svc:
+            together = Barrier(8)
+
+            def first(svc: comptroller.Service = svc, together: Barrier = together) -> str:
+                together.wait()
+                return svc.journal.key()
+
+            with ThreadPoolExecutor(8) as threads:
+                keys = [each.result() for each in [threads.submit(first) for _ in range(8)]]
+            assert set(keys) == {svc.journal.key()}
 
 
 def test_clients_cannot_write_the_journal(open_as: Callable[..., comptroller.Service]) -> None:

@@ -141,11 +141,14 @@ def test_an_altered_file_is_found(store: Path, tmp_path: Path) -> None:
     with comptroller.open(store) as svc:
         svc.journal.archive(LATER, file)
         rows = polars.read_parquet(file)
-        altered = rows.with_columns(polars.col("entry").str.replace('"alice"', '"mallory"'))
-        altered.write_parquet(file)
-        result = svc.journal.verify(archives=[file])
-        assert not result.ok
-        assert "is not as it was written" in result.findings[0].message
+        for altered in (
+            rows.with_columns(polars.col("entry").str.replace('"alice"', '"mallory"')),
+            rows.with_columns(actor=polars.lit("mallory")),  # beside the entry
+        ):
+            altered.write_parquet(file)
+            result = svc.journal.verify(archives=[file])
+            assert not result.ok
+            assert "is not as it was written" in result.findings[0].message
         file.write_text("no file of Parquet")
         with pytest.raises(comptroller.InvalidRequest, match="is not an archive of a journal"):
             svc.journal.verify(archives=[file])

@@ -109,6 +109,17 @@ def test_a_second_answer_of_the_name_server_is_not_used() -> None:
     assert receiver.received == []
 
 
+def test_each_address_of_a_name_must_be_public() -> None:
+    async def resolve(_host: str, _port: int) -> list[str]:
+        return ["2a00::1", "127.0.0.1"]
+
+    with Receiver() as receiver:
+        port = receiver.url.rpartition(":")[2].partition("/")[0]
+        answer = send(f"http://both.example.com:{port}/x", resolve)
+    assert "leads to 127.0.0.1, which is not a public address" in (answer.error or "")
+    assert receiver.received == []
+
+
 def test_a_name_without_an_address_is_a_failure() -> None:
     async def resolve(_host: str, _port: int) -> list[str]:
         raise socket.gaierror(socket.EAI_NONAME, "unknown")

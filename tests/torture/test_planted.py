@@ -1,0 +1,25 @@
+"""What `make torture-planted` found in its last run of each defect; it takes hours itself."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.promise(20)
+
+PLANTED = Path(__file__).parent.parent / "planted"
+ROW = re.compile(r"\| ([a-z0-9-]+) \| .+ \| (.+) \| ([0-9-]+) \|")
+
+
+def test_the_tests_find_planted_defects(figures: dict[str, Any]) -> None:
+    rows = map(ROW.fullmatch, (PLANTED / "results.md").read_text(encoding="utf-8").splitlines())
+    found = {row[1]: (row[2], row[3]) for row in rows if row}
+    assert set(found) == {path.stem for path in PLANTED.glob("*.patch")}
+    caught = [name for name, (by, _) in found.items() if by != "survived"]
+    figures["defects"] = len(found)
+    figures["found by a test"] = len(caught)
+    figures["last run"] = max(day for _, day in found.values())
+    assert len(caught) >= 55
