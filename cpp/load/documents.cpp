@@ -160,9 +160,30 @@ const Documents::Rule& Documents::rule_of(Expected expected) {
   return rules[static_cast<std::size_t>(expected)];
 }
 
+std::shared_ptr<char[]> Windows::take() {
+  std::unique_ptr<char[]> memory;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!spares_.empty()) {
+      memory = std::move(spares_.back());
+      spares_.pop_back();
+    }
+  }
+  if (!memory) memory.reset(new char[bytes_]);
+  return {memory.release(), [self = shared_from_this()](char* done) { self->give(done); }};
+}
+
+void Windows::give(char* memory) {
+  std::unique_ptr<char[]> owned(memory);
+  const std::lock_guard lock(mutex_);
+  if (spares_.size() < spares_.capacity()) spares_.push_back(std::move(owned));
+}
+
 // A line of the maximum size is followed by a carriage return and a line feed.
 Documents::Documents(Input& input, const Limits& limits)
-    : input_(input), limits_{limits.document, std::max(limits.window, limits.document + 3)} {}
+    : input_(input),
+      limits_{limits.document, std::max(limits.window, limits.document + 3)},
+      windows_(std::make_shared<Windows>(limits_.window + json::padding)) {}
 
 std::vector<Document> Documents::next() {
   while (documents_.empty() && !is_finished_) {
@@ -194,17 +215,19 @@ bool Documents::begins_page(char character) const {
          is_answer({window_.get() + at_, size_ - at_});
 }
 
-// Fills another window, which begins with the current value unless that is too long.
+// Fills another window, which begins with the current value unless that is too long. Reads about
+// one batch, so that it is parsed while it is in the processor's cache.
 void Documents::fill() {
   if (at_ - begin_ > limits_.document + 1) is_dropped_ = true;
   if (role_ == Role::none || is_dropped_) begin_ = at_;
   size_ -= begin_;
-  std::shared_ptr<char[]> window(new char[limits_.window + json::padding]);
+  std::shared_ptr<char[]> window = windows_->take();
   if (size_ > 0) std::memcpy(window.get(), window_.get() + begin_, size_);
   window_ = std::move(window);
   at_ -= std::exchange(begin_, 0);
-  while (size_ < limits_.window && !is_input_read_) {
-    const std::size_t count = input_.read(window_.get() + size_, limits_.window - size_);
+  const std::size_t wanted = std::min(size_ + batch_bytes, limits_.window);
+  while (size_ < wanted && !is_input_read_) {
+    const std::size_t count = input_.read(window_.get() + size_, wanted - size_);
     is_input_read_ = count == 0;
     size_ += count;
   }

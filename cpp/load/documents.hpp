@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,24 @@ struct Document {
   std::string_view text;   // followed by json::padding readable bytes
   bool is_blank = false;   // an NDJSON line with only spaces, tabs and carriage returns
   std::unique_ptr<const Error> refusal;  // set instead of a text
+};
+
+// Memory for windows of one size. What is no longer used is taken again: it is already mapped, and
+// often still in the processor's cache. For several threads.
+class Windows : public std::enable_shared_from_this<Windows> {
+ public:
+  explicit Windows(std::size_t bytes) : bytes_(bytes) { spares_.reserve(max_spares); }
+
+  std::shared_ptr<char[]> take();
+
+ private:
+  static constexpr std::size_t max_spares = 32;
+
+  void give(char* memory);
+
+  std::size_t bytes_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<char[]>> spares_;
 };
 
 // Reads through windows of fixed size, so memory is bounded for files, lines and elements of any
@@ -117,6 +136,7 @@ class Documents {
 
   Input& input_;
   Limits limits_;
+  std::shared_ptr<Windows> windows_;
   std::shared_ptr<char[]> window_;
   std::size_t size_ = 0;   // of the content of the window
   std::size_t begin_ = 0;  // of the current value
