@@ -7,7 +7,8 @@ import itertools
 import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -45,7 +46,6 @@ class Crowd:
         self._is_ending = False
         self.seconds: defaultdict[str, list[float]] = defaultdict(list)
         self.counts: Counter[tuple[str, int]] = Counter()
-        self.cut_off = 0
 
     async def run(self, clients: int, minutes: float, at_end: Callable[[], None]) -> None:
         """Runs so many clients for some minutes, the last four of which try to do harm.
@@ -68,15 +68,14 @@ class Crowd:
             try:
                 async with asyncio.timeout(PATIENCE_S):
                     await act(caller)
+                continue
             except CutOff:
-                # Of the slow reader; and an answer to garbage may be lost with its connection.
-                self.cut_off += act == self._behave
-                if self._is_ending:
-                    return
+                self.counts["answer cut off for" + act.__name__, 0] += 1
             except (OSError, EOFError):
-                if self._is_ending:
-                    return
-                self.counts["connection lost by " + act.__name__, 0] += 1
+                if not self._is_ending:
+                    self.counts["connection lost by" + act.__name__, 0] += 1
+            if self._is_ending:
+                return caller.hang_up()
 
     async def _behave(self, caller: Caller) -> None:
         name = self._chance.choices(list(SHARES), SHARES.values())[0]
@@ -116,13 +115,12 @@ class Crowd:
 
     async def _read_slowly(self, _caller: Caller) -> None:
         """Reads an export at 128 KiB/s for 20 s, then hangs up."""
-        reader, writer = await self._connect()
-        writer.write(self._head("GET", "/operator/export/claims"))
-        for _ in range(40):
-            if not await reader.read(1 << 16):
-                break
-            await asyncio.sleep(0.5)
-        writer.transport.abort()
+        async with self._connected() as (reader, writer):
+            writer.write(self._head("GET", "/operator/export/claims"))
+            for _ in range(40):
+                if not await reader.read(1 << 16):
+                    break
+                await asyncio.sleep(0.5)
         self.counts["slow reader", 0] += 1
 
     async def _vanish(self, _caller: Caller) -> None:
@@ -130,11 +128,10 @@ class Crowd:
         request = self._head("GET", "/rewards/claims?limit=1000")
         load = self._head("POST", "/operator/load/claims", b"Content-Length: 1000000\r\n") + b"{"
         sent = self._chance.choice([b"", request[:20], request, load, load + b" " * 100_000])
-        _reader, writer = await self._connect()
-        writer.write(sent)
-        await writer.drain()
-        await asyncio.sleep(self._chance.random() * 0.05)
-        writer.transport.abort()
+        async with self._connected() as (_, writer):
+            writer.write(sent)
+            await writer.drain()
+            await asyncio.sleep(self._chance.random() * 0.05)
         self.counts["vanished", 0] += 1
 
     async def _flood_with_secrets(self, caller: Caller) -> None:
@@ -158,17 +155,22 @@ class Crowd:
         for _ in range(self._chance.randint(1, 8)):
             garbage[self._chance.randrange(len(garbage))] = self._chance.randrange(256)
         sent = self._chance.choice([bytes(garbage), self._chance.randbytes(300)])
-        reader, writer = await self._connect()
-        writer.write(sent + b"\r\n\r\n")
-        writer.write_eof()
-        received = await reader.read(1 << 20)
+        async with self._connected() as (reader, writer):
+            writer.write(sent + b"\r\n\r\n")
+            writer.write_eof()
+            received = await reader.read(1 << 20)
         status = int(received[9:12]) if received.startswith(b"HTTP/1.1 ") else 0
         self.counts["garbage", status] += 1
-        writer.close()
 
-    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+        """Opens a connection, and resets it."""
         host, _, port = self._address.removeprefix("http://").partition(":")
-        return await asyncio.open_connection(host, int(port))
+        reader, writer = await asyncio.open_connection(host, int(port))
+        try:
+            yield reader, writer
+        finally:
+            writer.transport.abort()
 
     def _head(self, method: str, path: str, more: bytes = b"") -> bytes:
         token = self._operator["Authorization"]

@@ -31,15 +31,15 @@ class Ran(NamedTuple):
     errors: str
 
 
-def run(program: str, given: object, cwd: Path, address_space: int | None = None) -> Ran:
+def run(program: str, given: object, cwd: Path, data: int | None = None) -> Ran:
     """Runs a program in a folder; `found["rss_mib"]` is its largest resident memory.
 
-    `address_space` bounds its memory in bytes, including what it has reserved only.
+    `data` bounds the bytes that it may allocate, whether it uses them or not.
     """
 
     def limit() -> None:
-        if address_space is not None:
-            resource.setrlimit(resource.RLIMIT_AS, (address_space, address_space))
+        if data is not None:
+            resource.setrlimit(resource.RLIMIT_DATA, (data, data))
 
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps([program, given])],
