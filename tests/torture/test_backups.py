@@ -15,7 +15,7 @@ import comptroller
 import pytest
 from serving import serving
 
-pytestmark = pytest.mark.promise(16, minutes=6)
+pytestmark = pytest.mark.promise(16, minutes=10)
 
 BACKUPS = 50
 CLAIMS = 20_000

@@ -20,7 +20,7 @@ from crowd import SHARES, Crowd
 from serving import serving
 
 MINUTES = float(os.environ.get("TORTURE_MINUTES", "5"))
-pytestmark = pytest.mark.promise(15, minutes=MINUTES + 3)
+pytestmark = pytest.mark.promise(15, minutes=MINUTES + 6)
 
 CLIENTS = 64
 GROWTH = 1.05

@@ -21,7 +21,7 @@ import comptroller
 import pytest
 from serving import Serving, serving
 
-pytestmark = pytest.mark.promise(23, minutes=8)
+pytestmark = pytest.mark.promise(23, minutes=12)
 
 ENDINGS = 200
 AT_ONCE = 4
