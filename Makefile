@@ -56,7 +56,8 @@ check: test tidy docs core-coverage .venv/generator/created .venv/npm/created $(
 	@echo "== slow tests of the package"
 	@$(BIN)/pytest -n auto --dist loadgroup -m slow
 
-torture: .venv/package .venv/tools
+torture: build/coverage/build.ninja .venv/package .venv/tools
+	@cmake --build build/coverage
 	@$(BIN)/pytest tests/torture -v --promise "$(PROMISE)" -p no:randomly -p no:schemathesis \
 	  -o faulthandler_timeout=0 -o tmp_path_retention_policy=none
 

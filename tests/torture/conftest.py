@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
+import comptroller
 import pytest
 import results
 from promises import PROMISES
@@ -50,6 +51,18 @@ def figures(request: pytest.FixtureRequest) -> dict[str, Any]:
     found: dict[str, Any] = {}
     request.node.user_properties.append(("figures", found))
     return found
+
+
+@pytest.fixture(scope="session")
+def million_claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of the customer `default` with 1,000,000 claims; copied by tests that write."""
+    folder = tmp_path_factory.mktemp("million")
+    comptroller.sample("all", 1_000_000, out=folder)
+    with comptroller.open(folder / "store.db") as service:
+        service.load_all(folder)
+    for lines in folder.glob("*.ndjson"):
+        lines.unlink()
+    return folder / "store.db"
 
 
 class Run:

@@ -14,6 +14,7 @@ import polars
 from comptroller import _core, arguments
 from comptroller.analysis import plain
 from comptroller.analysis.formatting import csv_lines
+from comptroller.analysis.memory import memory_limit
 from comptroller.analysis.registry import ALL_ROWS, TABLES
 from comptroller.analysis.table import Table, copy_table
 from comptroller.bulk.frames import as_arrow, frame_of
@@ -195,7 +196,9 @@ def open_query(
     """
     frames = _frames(tables or {}, options)
     with (
-        duckdb.connect(config={"python_enable_replacements": "false"}) as connection,
+        duckdb.connect(
+            config={"python_enable_replacements": "false", **memory_limit()}
+        ) as connection,
         _refusing(sql),
     ):
         connection.execute("SET GLOBAL TimeZone = 'UTC'")

@@ -12,6 +12,7 @@ import polars
 from comptroller import arguments
 from comptroller.analysis.comparison import ASSETS, Comparison
 from comptroller.analysis.member_columns import ROW, member_table
+from comptroller.analysis.memory import memory_limit
 from comptroller.analysis.reconciliation import Reconciliation
 from comptroller.analysis.registry import ALL_ROWS
 from comptroller.analysis.table import rows_of
@@ -63,7 +64,7 @@ def reconcile(
     names = list(dict.fromkeys([*own, *keys, *compared, *amounts, *assets]))
     filters = {**ALL_ROWS.get(kind, {}), **where}
     stream = getattr(svc, kind.replace("-", "_")).stream(names, **filters)
-    with _refusing(), duckdb.connect(config=_UNORDERED) as connection:
+    with _refusing(), duckdb.connect(config=_UNORDERED | memory_limit()) as connection:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         work = Comparison(connection, comparable, keys, compared, amounts)
 

@@ -16,9 +16,10 @@ import polars
 
 from comptroller.analysis import plain
 from comptroller.analysis.assemble import Statement
+from comptroller.analysis.memory import memory_limit
 from comptroller.bulk.streams import Rows, Stream, interruptible
 from comptroller.description import core_description, members
-from comptroller.errors import invalid
+from comptroller.errors import invalid, unavailable
 
 #: Columns of few texts, which become enumerations, because reports group and sort by them.
 _REPEATED = ["asset_type", "blockchain", "jurisdiction"]
@@ -42,7 +43,7 @@ class DuckDB:
 
     def read(self, table: str, stream: Rows) -> None:
         """Copies a table, replacing an existing one."""
-        with interruptible(duckdb):
+        with _failing(), interruptible(duckdb):
             if not isinstance(stream, Stream):
                 self._copy(table, stream)
                 return
@@ -66,7 +67,8 @@ class DuckDB:
         """Runs a statement; returns its rows."""
         bound = {name: values[name] for name in statement.parameters}
         try:
-            with interruptible(duckdb), _refusing() if self._has_files else nullcontext():
+            refusing = _refusing() if self._has_files else nullcontext()
+            with _failing(), interruptible(duckdb), refusing:
                 rows = self._connection.sql(statement.duckdb, params=bound)
                 return polars.DataFrame(_Rows(rows))
         except duckdb.OutOfRangeException as error:
@@ -108,10 +110,19 @@ os.register_at_fork(after_in_child=_keep_connections)
 
 def _connect() -> duckdb.DuckDBPyConnection:
     # Threads may append rows in any order, in half the time; the statements sort their rows.
-    connection = duckdb.connect(config={"preserve_insertion_order": "false"})
+    connection = duckdb.connect(config={"preserve_insertion_order": "false", **memory_limit()})
     # GLOBAL, so that the setting also applies to cursors.
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     return connection
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    """Raises Unavailable if memory, or the disk for what does not fit into it, is used up."""
+    try:
+        yield
+    except duckdb.OperationalError as error:
+        raise unavailable(f"the report failed: {error}") from error
 
 
 @contextmanager

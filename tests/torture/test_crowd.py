@@ -1,0 +1,124 @@
+"""A server answers a crowd for minutes, some of which do harm, and does not grow."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import threading
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import comptroller
+import pytest
+from callers import Resources, ask_token, resources
+from comptroller.http.oauth import clients
+from crowd import SHARES, Crowd
+from serving import serving
+
+MINUTES = float(os.environ.get("TORTURE_MINUTES", "5"))
+pytestmark = pytest.mark.promise(15, minutes=MINUTES + 6)
+
+CLIENTS = 64
+GROWTH = 1.05
+END_WITHIN_S = 10
+#: The caches of the server are full by then.
+WARM_UP_S = 60
+TIME_OF_FIGURE_S = 30
+
+
+class Observer(threading.Thread):
+    """Notes what a process uses, each second, until it ends."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__(daemon=True)
+        self._pid = pid
+        self._began = time.monotonic()
+        self._samples: list[tuple[float, Resources]] = []
+        self._is_over = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        while not self._is_over.wait(1):
+            self._samples.append((time.monotonic() - self._began, resources(self._pid)))
+
+    def stop(self) -> None:
+        self._is_over.set()
+        self.join()
+
+    def compare(self, member: str) -> tuple[float, float]:
+        """Returns the medians of the half minutes after the warm-up and before the end."""
+        end = self._samples[-1][0]
+        early = (WARM_UP_S, WARM_UP_S + TIME_OF_FIGURE_S)
+        late = (end - TIME_OF_FIGURE_S, end)
+        first, last = (
+            median(getattr(used, member) for at, used in self._samples if begin <= at <= end)
+            for begin, end in (early, late)
+        )
+        return first, last
+
+
+async def tokens(address: str, store: Path) -> tuple[str, str]:
+    """Returns tokens of an operator and of a client."""
+    file = clients.file_of(str(store))
+    added = [clients.add(file, f"crowd {of}", of, None) for of in (None, "default")]
+    await asyncio.sleep(1.5)  # the server notices new clients within a second
+    operator, client = [await ask_token(address, each.client_id, secret) for each, secret in added]
+    return operator, client
+
+
+def test_a_crowd_for_minutes(tmp_path: Path, million_claims: Path, figures: dict[str, Any]) -> None:
+    """64 clients over 1,000,000 claims, 4 of them harmful, then SIGTERM"""
+    store = Path(shutil.copyfile(million_claims, tmp_path / "store.db"))
+    with comptroller.open(store, read_only=True) as service:
+        pages = (service.claims.list(limit=1000, order=order) for order in ("ASC", "DESC"))
+        ids = [claim.id for page in pages for claim in page]
+    with serving("--db", str(store), cwd=tmp_path) as server:
+        crowd = Crowd(server.address, asyncio.run(tokens(server.address, store)), ids, seed=15)
+        observer = Observer(server.process.pid)
+        ended: list[float] = []
+
+        def end() -> None:
+            observer.stop()
+            ended.append(time.monotonic())
+            server.process.send_signal(signal.SIGTERM)
+
+        asyncio.run(crowd.run(CLIENTS, MINUTES, end))
+        code = server.process.wait(END_WITHIN_S)
+        seconds = time.monotonic() - ended[0]
+        log = server.log.read_text()
+    figures["minutes"] = MINUTES
+    figures["requests"] = sum(crowd.counts.values())
+    for name in SHARES:
+        times = sorted(crowd.seconds[name])
+        p50, p99 = (times[int(len(times) * part)] * 1000 for part in (0.5, 0.99))
+        figures[f"{name} p50 / p99, ms"] = f"{p50:.1f} / {p99:.1f}"
+    for member, label in (("rss_mib", "RSS, MiB"), ("descriptors", "descriptors")):
+        first, last = observer.compare(member)
+        figures[f"{label} after a minute / at the end"] = f"{first:.0f} / {last:.0f}"
+    figures["seconds to end"] = seconds
+    figures["answers by status"] = ", ".join(
+        f"{name} {status}: {count:,}"
+        for (name, status), count in sorted(crowd.counts.items())
+        if status
+    )
+    refusals = {
+        (name, status)
+        for name, status in crowd.counts
+        if status >= 400 and not name.startswith(("garbage", "flood"))
+    }
+    # A load that has not been stored when the server ends is rolled back.
+    assert refusals <= {("load at the end", 503)}
+    # 503 if its queue is full.
+    assert {s for name, s in crowd.counts if name.startswith("flood")} <= {400, 503}
+    assert all(s < 500 for name, s in crowd.counts if name.startswith("garbage"))
+    assert not [name for name, _ in crowd.counts if name.endswith("_behave")]
+    assert (code, "Traceback" in log) == (0, False)
+    for member in ("rss_mib", "descriptors"):
+        first, last = observer.compare(member)
+        assert last <= first * GROWTH, member
+    with comptroller.open(store) as service:
+        assert service.check()["ok"]
