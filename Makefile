@@ -38,7 +38,7 @@ ifeq ($(shell uname),Darwin)
 export CMAKE_PREFIX_PATH := $(shell brew --prefix sqlite openssl@3 2>/dev/null | paste -sd : -)
 endif
 
-CPP_FILES := $(shell find cpp tests/cpp -name '*.cpp' -o -name '*.hpp')
+CPP_FILES := $(shell find cpp tests/cpp tests/power -name '*.cpp' -o -name '*.hpp')
 CORE_FILES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.sql')
 
 .PHONY: help demo test check torture lint generate docs pictures wheels bench coverage sanitize clean

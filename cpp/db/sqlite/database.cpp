@@ -1,5 +1,6 @@
 #include "db/sqlite/database.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -148,12 +149,20 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
     migrating.emplace(write_lock_, deadline_to_open(), &interrupt_);
     opening.emplace(opening_lock_, deadline_to_open(), &interrupt_);
   }
+  const std::string private_file = path_ + private_copy_suffix;
+  if (is_older) {
+    // If the creation of the store ends here, refuse_without_log knows by this file that it is no
+    // copy. It is on disk before the database: SQLite synchronises the folder for its journal.
+    ::close(::open(private_file.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  }
   use_write_ahead_log(connection, path_);
-  if (is_older) migrate(connection, path_);
-  if (!is_older) {
-    // Removes the private file that a killed bulk write may have left.
+  if (is_older) {
+    migrate(connection, path_);
+    ::unlink(private_file.c_str());
+  } else {
+    // Removes what a killed bulk write may have left.
     const LockGuard cleaning(write_lock_, std::try_to_lock);
-    if (cleaning.is_held()) ::unlink((path_ + private_copy_suffix).c_str());
+    if (cleaning.is_held()) ::unlink(private_file.c_str());
   }
   connection.check_content(&require_newest_schema);
   connection.commit_durably();

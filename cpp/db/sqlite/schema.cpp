@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "db/sqlite/migrations.hpp"
+#include "db/sqlite/open_file.hpp"
 #include "db/sqlite/value_types.hpp"
 #include "model/error.hpp"
 
@@ -86,6 +87,9 @@ void require_newest_schema(SqliteConnection& connection) {
 }
 
 void refuse_foreign(const std::string& path) {
+  // The file may be half written, and only the opening for writing undoes that with its journal.
+  std::error_code unknown;
+  if (std::filesystem::exists(path + "-journal", unknown)) return;
   // Reads the header through SQLite: closing another descriptor of the file would drop the locks of
   // this process's connections. The file is opened as immutable, so that no file is created beside
   // it.
@@ -108,7 +112,8 @@ void refuse_without_log(const std::string& path, bool was_locked_before) {
   };
   const auto size = size_of("").value_or(0);
   const auto log_size = size_of("-wal");
-  const bool is_unfinished = (log_size && was_locked_before) || size_of("-journal");
+  const bool is_unfinished =
+      (log_size && was_locked_before) || size_of("-journal") || size_of(private_copy_suffix);
   if (size == 0 || size > max_page_size || log_size > 0U || is_unfinished) return;
   SqliteConnection connection(immutable_uri(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
   if (!sqlite_format::is_wal_file(connection.handle()) || !is_empty(connection)) return;

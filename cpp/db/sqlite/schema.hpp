@@ -25,7 +25,7 @@ int schema_version(SqliteConnection& connection, const std::string& path);
 void require_newest_schema(SqliteConnection& connection);
 
 // Throws unusable, naming `path`, if the file is neither a store nor empty. Creates no file and
-// takes no lock. A file that another process is writing may pass.
+// takes no lock. A file that another process is writing, or with a journal, may pass.
 void refuse_foreign(const std::string& path);
 
 // Throws unusable, naming `path`, if the file is a copy of a new store without its log, which has
