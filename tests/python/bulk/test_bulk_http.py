@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ pytest.importorskip("httpx2")
 import httpx2
 from comptroller.http import app
 from comptroller.http.loads_and_exports import LoadsAndExports
+from guarded_server import LAST, running, status
 
 LINE = (
     b'{"id":"c-%d","payout_group_id":"01900000-0000-7000-8000-0000000000aa","claim_type":'
@@ -362,3 +366,15 @@ def test_a_stalled_reader_is_disconnected(hasty: CoreClient) -> None:
         assert hasty.export("claims?statuses=FAILED").status_code == 200
         with pytest.raises(httpx2.RemoteProtocolError):
             list(pieces)
+
+
+def test_an_export_that_fails_in_the_middle_has_no_end(store_path: Path) -> None:
+    with comptroller.open(store_path) as svc:
+        assert svc.load("claims", io.BytesIO(claims(8000))).committed
+    with closing(sqlite3.connect(store_path)) as damaging, damaging:
+        damaging.execute("UPDATE claims SET onchain_status = 99 WHERE id = 'c-7999'")
+    with running(store_path, 10) as server:
+        received = server.answer(LAST.replace(b"/rewards/claims", b"/operator/export/claims"))
+    assert status(received) == 200
+    assert b'"c-4000"' in received
+    assert not received.endswith(b"0\r\n\r\n")
