@@ -148,8 +148,10 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
     migrating.emplace(write_lock_, deadline_to_open(), &interrupt_);
     opening.emplace(opening_lock_, deadline_to_open(), &interrupt_);
   }
-  use_write_ahead_log(connection, path_);
+  // A new file gets its tables before it gets a log: if that fails, it is not taken for a copy
+  // without its log.
   if (is_older) migrate(connection, path_);
+  use_write_ahead_log(connection, path_);
   if (!is_older) {
     // Removes the private file that a killed bulk write may have left.
     const LockGuard cleaning(write_lock_, std::try_to_lock);
