@@ -97,6 +97,8 @@ WholeFile::WholeFile(std::string path, Existing existing)
     if (failure) fail(failure.value());
     path_ = target.string();
     replaced_ = {present.st_mode & permission_bits, present.st_uid, present.st_gid};
+  } else if (errno != ENOENT) {
+    fail(errno);
   }
   open_unfinished(replaced_ ? mode_to_replace : mode_of_new);
 }

@@ -126,10 +126,13 @@ class ParsedLines {
 
   void add_slot(Lines lines) {
     Slot slot{{}, std::move(lines)};
-    batches_.push_back(slot.batch.get_future());
-    const std::lock_guard lock(mutex_);
-    slots_.push_back(std::move(slot));
-    changed_.notify_one();
+    std::future<Batch> batch = slot.batch.get_future();
+    {
+      const std::lock_guard lock(mutex_);
+      slots_.push_back(std::move(slot));
+      changed_.notify_one();
+    }
+    batches_.push_back(std::move(batch));
   }
 
   void run(json::Reader& reader, const std::stop_token& stop) {
@@ -206,12 +209,14 @@ class ParsedLines {
   Documents documents_;
   std::atomic<bool> is_read_ = false;  // the input has ended or failed
 
-  std::vector<json::Reader> readers_;       // of each thread, or of the loading thread
-  std::deque<std::future<Batch>> batches_;  // that next() returns
+  std::vector<json::Reader> readers_;  // of each thread, or of the loading thread
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Slot> slots_;             // of the batches to read
-  std::vector<std::jthread> threads_;  // destroyed first, which ends the threads
+  std::vector<std::jthread> threads_;  // destroyed before the above, which ends the threads
+  // What next() returns. Destroyed first: a promise without a result needs memory for an exception
+  // if its future still exists, and ends the process if there is none.
+  std::deque<std::future<Batch>> batches_;
 };
 
 }  // namespace comptroller::load

@@ -41,8 +41,8 @@ Error Error::of_system(int reason, const std::string& what) {
 }
 
 Code Error::code_of_system(int reason) {
-  constexpr std::array passing{EFBIG,  ENOSPC, EDQUOT, EIO,   ENOMEM, EMFILE,
-                               ENFILE, EAGAIN, EBUSY,  EINTR, ESTALE, ETIMEDOUT};
+  constexpr std::array passing{EFBIG,  ENOSPC, EDQUOT, EIO,   ENOMEM, EMFILE,   ENFILE,
+                               ENOLCK, EAGAIN, EBUSY,  EINTR, ESTALE, ETIMEDOUT};
   const bool may_pass = std::ranges::find(passing, reason) != passing.end();
   return may_pass ? Code::unavailable : Code::unusable;
 }

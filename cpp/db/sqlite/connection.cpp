@@ -12,6 +12,7 @@ SqliteConnection::SqliteConnection(const std::string& path, int flags, const cha
     : Handle(path, flags, vfs), pages_(*this) {}
 
 void SqliteConnection::begin_snapshot() {
+  if (in_transaction()) roll_back();  // of a snapshot whose end failed
   if (!has_log()) read_now();
   pages_.before_begin();
   query("BEGIN").run();

@@ -1,7 +1,10 @@
 #include "db/sqlite/handle.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <thread>
 #include <utility>
 
@@ -53,6 +56,25 @@ std::string printable(std::string_view message) {
 constexpr int failures_of_content[]{SQLITE_ERROR,      SQLITE_SCHEMA,   SQLITE_TOOBIG,
                                     SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_FORMAT};
 
+// Returns the errno value of the last failure of a file's VFS, 0 if there was none.
+int last_errno(sqlite3_file* file) {
+  int reason = 0;
+  if (file == nullptr || file->pMethods == nullptr) return 0;
+  file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &reason);
+  return reason;
+}
+
+// Whether a read of the database or its log has failed. SQLite reports that as damage of the file.
+bool has_failed_to_read(sqlite3* handle) {
+  return std::ranges::any_of(
+      std::array{SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER}, [&](int operation) {
+        sqlite3_file* file = nullptr;
+        sqlite3_file_control(handle, "main", operation, static_cast<void*>(&file));
+        const int reason = last_errno(file);
+        return reason == EIO || reason == ENXIO || reason == ERANGE;
+      });
+}
+
 std::string uri_of(const std::string& path, const char* option) {
   // SQLite takes all other characters literally.
   constexpr std::array<std::pair<char, const char*>, 3> reserved{
@@ -75,9 +97,29 @@ void throw_failure(int result) {
   throw Error(Code::internal, "the store failed with SQLite result " + std::to_string(result));
 }
 
+// Throws unavailable if a file could not be read, or not be opened, or not for writing, for a
+// reason that may pass.
+void Handle::check_reason(int result) const {
+  constexpr const char* unopened = "the store cannot be opened";
+  if ((result & 0xFF) == SQLITE_CANTOPEN) {
+    const int reason = sqlite3_system_errno(handle());
+    if (Error::code_of_system(reason) == Code::unavailable) {
+      throw Error::of_system(reason, unopened);
+    }
+  }
+  if ((result & 0xFF) == SQLITE_CORRUPT && has_failed_to_read(handle())) {
+    throw_failure(SQLITE_IOERR);
+  }
+  if ((result & 0xFF) == SQLITE_READONLY &&
+      ::access(sqlite3_db_filename(handle(), "main"), W_OK) == 0) {
+    throw Error(Code::unavailable, std::string(unopened) + " for writing at present; try again");
+  }
+}
+
 void Handle::fail(int result) {
   if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   check_state();
+  check_reason(result);
   if (std::ranges::find(failures_of_content, result & 0xFF) != std::end(failures_of_content)) {
     throw Error::damaged(printable(sqlite3_errmsg(handle())) + "; restore a backup");
   }
@@ -85,8 +127,9 @@ void Handle::fail(int result) {
 }
 
 void Handle::fail(const sqlite_format::Failure& failure) {
-  if ((failure.result() & 0xFF) == SQLITE_CORRUPT) throw Error::damaged(failure.what());
-  fail(failure.result());
+  if ((failure.result() & 0xFF) != SQLITE_CORRUPT) fail(failure.result());
+  check_reason(failure.result());
+  throw Error::damaged(failure.what());
 }
 
 void Handle::compare_state() const {
@@ -109,6 +152,10 @@ Handle::Handle(const std::string& path, int flags, const char* vfs) {
   const int result = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, vfs);
   handle_.reset(handle);
   check(result);
+  // SQLite opens a file that it cannot open for writing only for reading.
+  if ((flags & SQLITE_OPEN_READWRITE) != 0 && sqlite3_db_readonly(handle, "main") == 1) {
+    fail(SQLITE_READONLY);
+  }
   check(sqlite3_extended_result_codes(handle, 1));
   check(sqlite3_busy_handler(handle, &on_busy, this));
   sqlite3_progress_handler(handle, operations_between_callbacks, &on_progress, this);

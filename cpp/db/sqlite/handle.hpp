@@ -100,6 +100,7 @@ class Handle {
   static int on_progress(void* handle) noexcept;
   static int on_busy(void* handle, int count) noexcept;
   void compare_state() const;
+  void check_reason(int result) const;
 
   std::unique_ptr<sqlite3, Release<sqlite3_close_v2>> handle_;
   std::string path_;

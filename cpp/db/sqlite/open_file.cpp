@@ -71,6 +71,9 @@ OpenFile::~OpenFile() {
 
 void OpenFile::identify() {
   const std::optional<Id> id = id_of(path_);
+  if (!id && Error::code_of_system(errno) == Code::unavailable) {
+    throw Error::of_system(errno, path_ + " cannot be found");
+  }
   const std::lock_guard registering(registry().mutex);
   id_ = id;
   const bool is_inherited = id && std::ranges::any_of(registry().files, [&](const OpenFile* file) {

@@ -110,6 +110,8 @@ Lease Readers::lend() {
 
 void Readers::take_back(std::unique_ptr<SqliteConnection> connection, int opening) {
   connection->roll_back();  // the caller may have failed inside a transaction
+  // Without memory, a rollback fails. The connection would keep its snapshot for ever.
+  if (connection->in_transaction()) return;
   const std::lock_guard guard(mutex_);
   if (opening == opening_ && idle_.size() < max_idle_connections)
     idle_.push_back(std::move(connection));

@@ -33,7 +33,9 @@ void run_migrations(SqliteConnection& connection, int version, const std::string
     }
     wrong = find_wrong_types(connection);
   } catch (const Error& error) {
-    if (sqlite3_errcode(connection.handle()) != SQLITE_CORRUPT) throw;
+    const bool is_damaged =
+        error.code() == Code::unusable && sqlite3_errcode(connection.handle()) == SQLITE_CORRUPT;
+    if (!is_damaged) throw;
     wrong.emplace_back(sqlite3_errmsg(connection.handle()));
   }
   if (wrong.empty()) return;
