@@ -58,8 +58,9 @@ check: test tidy docs core-coverage .venv/generator/created .venv/npm/created $(
 
 torture: build/coverage/build.ninja .venv/package .venv/tools
 	@cmake --build build/coverage
+	@mkdir -p build/torture
 	@$(BIN)/pytest tests/torture -v --promise "$(PROMISE)" -p no:randomly -p no:schemathesis \
-	  -o faulthandler_timeout=0 -o tmp_path_retention_policy=none
+	  -o faulthandler_timeout=0 -o tmp_path_retention_policy=none --basetemp build/torture/stores
 
 lint: .venv/package .venv/tools
 	@echo "== lint"
