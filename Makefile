@@ -6,7 +6,7 @@
 #   make check      make test, clang-tidy, documentation, branch coverage of the core, a wheel, and the slow
 #                   tests (browsers, Spark, fuzzed requests, notebooks, killed processes)
 #   make torture    the long checks of the promises, at most an hour, and docs/reliability-results.md; of one
-#                   promise with PROMISE=n
+#                   promise with PROMISE=n, of the tests whose names match with CHECK=name
 #   make lint       ruff, mypy, clang-format
 #   make tidy       clang-tidy
 #   make wheels     on Linux, wheels for each installed interpreter of PYTHONS, in dist
@@ -58,8 +58,9 @@ check: test tidy docs core-coverage .venv/generator/created .venv/npm/created $(
 
 torture: build/coverage/build.ninja .venv/package .venv/tools
 	@cmake --build build/coverage
-	@$(BIN)/pytest tests/torture -v --promise "$(PROMISE)" -p no:randomly -p no:schemathesis \
-	  -o faulthandler_timeout=0 -o tmp_path_retention_policy=none
+	@mkdir -p build/torture
+	@$(BIN)/pytest tests/torture -v --promise "$(PROMISE)" -k "$(CHECK)" -p no:randomly -p no:schemathesis \
+	  -o faulthandler_timeout=0 -o tmp_path_retention_policy=none --basetemp build/torture/stores
 
 lint: .venv/package .venv/tools
 	@echo "== lint"

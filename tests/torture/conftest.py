@@ -70,6 +70,7 @@ class Run:
 
     def __init__(self, config: pytest.Config) -> None:
         self._promise = config.getoption("promise")
+        self._chosen = config.getoption("keyword")
         self._deadline = time.monotonic() + MINUTES_OF_ALL * 60
         self._checks: dict[int, list[results.Check]] = {}
         self._seconds = 0.0
@@ -109,7 +110,8 @@ class Run:
         """Writes the page."""
         if self._promise is not None and self._checks:
             argument = f" PROMISE={self._promise}" if self._promise else ""
-            results.write(self._checks, f"make torture{argument}")
+            command = f"make torture{argument}"
+            results.write(self._checks, command, is_partial=bool(self._chosen))
 
 
 def _promise(item: pytest.Item) -> tuple[int, float]:

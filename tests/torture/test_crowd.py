@@ -14,7 +14,7 @@ from typing import Any
 
 import comptroller
 import pytest
-from callers import Resources, ask_token, resources
+from callers import Caller, Resources, ask_token, resources
 from comptroller.http.oauth import clients
 from crowd import SHARES, Crowd
 from serving import serving
@@ -25,8 +25,9 @@ pytestmark = pytest.mark.promise(15, minutes=MINUTES + 6)
 CLIENTS = 64
 GROWTH = 1.05
 END_WITHIN_S = 10
-#: The caches of the server are full by then.
 WARM_UP_S = 60
+#: Their pages fill the cache of the writer, 64 MiB, before the clients begin.
+LOADED = 100_000
 TIME_OF_FIGURE_S = 30
 
 
@@ -61,12 +62,18 @@ class Observer(threading.Thread):
         return first, last
 
 
-async def tokens(address: str, store: Path) -> tuple[str, str]:
-    """Returns tokens of an operator and of a client."""
+async def prepare(address: str, store: Path) -> tuple[str, str]:
+    """Returns tokens of an operator and of a client, after a load that fills the caches."""
     file = clients.file_of(str(store))
     added = [clients.add(file, f"crowd {of}", of, None) for of in (None, "default")]
     await asyncio.sleep(1.5)  # the server notices new clients within a second
     operator, client = [await ask_token(address, each.client_id, secret) for each, secret in added]
+    with comptroller.sample("claims", LOADED, seed=2) as lines:
+        how = {"Content-Type": "application/x-ndjson", "Authorization": f"Bearer {operator}"}
+        caller = Caller(address)
+        answer = await caller.ask("POST", "/operator/load/claims", lines.read(), **how)
+        caller.hang_up()
+    assert answer.status == 200, answer
     return operator, client
 
 
@@ -77,7 +84,7 @@ def test_a_crowd_for_minutes(tmp_path: Path, million_claims: Path, figures: dict
         pages = (service.claims.list(limit=1000, order=order) for order in ("ASC", "DESC"))
         ids = [claim.id for page in pages for claim in page]
     with serving("--db", str(store), cwd=tmp_path) as server:
-        crowd = Crowd(server.address, asyncio.run(tokens(server.address, store)), ids, seed=15)
+        crowd = Crowd(server.address, asyncio.run(prepare(server.address, store)), ids, seed=15)
         observer = Observer(server.process.pid)
         ended: list[float] = []
 

@@ -9,7 +9,7 @@ import comptroller
 import pytest
 from limited_process import run
 
-pytestmark = pytest.mark.promise(17, minutes=8)
+pytestmark = pytest.mark.promise(17, minutes=15)
 
 CLAIMS = 5_000_000
 LIMIT_MIB = 256

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.promise(17, minutes=5)
 
 REQUESTS = 100_000
 CALLERS = 16
-CLAIMS = 200_000
+CLAIMS = 400_000
 #: Their pages fill the cache of the writer, 64 MiB.
-LOADED = 30_000
+LOADED = 100_000
 GROWTH = 1.05
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import logging
+import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -53,7 +54,8 @@ Resources = Mapping[str, Answers]
 Observer = Callable[[Exchange, float], None]
 
 _MAX_EXPORTS = 8
-_MAX_READERS = 4
+#: Threads for long reads: one core is left to the event loop, which gives the short answers.
+_MAX_READERS = max(1, min(4, (os.cpu_count() or 1) - 1))
 #: The size in bytes from which a response is compressed for clients that accept gzip.
 COMPRESSED_FROM = 16 << 10
 LARGE_BODY_HEADERS = [(b"vary", b"accept-encoding")]

@@ -35,3 +35,14 @@ def test_a_run_replaces_only_its_sections(tmp_path: Path) -> None:
     assert r"| b \| c | - | 0 | failed |" in text
     assert text.count("| a |") == 1
     assert text.count(NOT_RUN) == len(PROMISES) - 2
+
+
+def test_a_partial_run_replaces_only_its_rows(tmp_path: Path) -> None:
+    page = tmp_path / "docs" / "results.md"
+    write({3: [Check("a", {}, 1, "failed"), Check("b | c", {}, 1, "failed")]}, "make", page)
+    write({3: [Check("b | c", {}, 2, "passed")]}, "make", page, is_partial=True)
+    text = page.read_text(encoding="utf-8")
+    assert re.findall(r"^\| (?!Check).*", text, re.MULTILINE) == [
+        "| a | - | 1 | failed |",
+        r"| b \| c | - | 2 | passed |",
+    ]

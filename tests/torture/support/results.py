@@ -58,17 +58,28 @@ def _circumstances(command: str) -> str:
     )
 
 
-def _section(checks: Iterable[Check], command: str) -> str:
+def _rows(section: str) -> dict[str, str]:
+    """Returns the rows of a section by the names of their checks."""
+    rows = re.findall(r"^\| .* \|$", section, re.MULTILINE)[1:]
+    return {row[2:].partition(" | ")[0].replace(r"\|", "|"): row for row in rows}
+
+
+def _section(rows: Iterable[str], command: str) -> str:
     head = "| Check | Figures | Seconds | Outcome |\n|---|---|---:|---|"
-    return "\n".join([f"{_circumstances(command)}\n", head, *(each.row() for each in checks)])
+    return "\n".join([f"{_circumstances(command)}\n", head, *rows])
 
 
-def write(checks: dict[int, list[Check]], command: str, page: Path = PAGE) -> None:
-    """Replaces the sections of the promises that were checked."""
+def write(
+    checks: dict[int, list[Check]], command: str, page: Path = PAGE, *, is_partial: bool = False
+) -> None:
+    """Replaces the sections of the promises that were checked; of a partial run only its rows."""
     text = page.read_text(encoding="utf-8") if page.exists() else ""
     found = re.findall(r"^## (\d+)\. .*\n\n((?:(?!## ).*\n?)*)", text, re.MULTILINE)
     sections = {int(number): body.strip() for number, body in found}
-    sections |= {number: _section(done, command) for number, done in checks.items()}
+    for number, done in checks.items():
+        rows = _rows(sections.get(number, "")) if is_partial else {}
+        rows |= {each.name: each.row() for each in done}
+        sections[number] = _section(rows.values(), command)
     parts = [
         f"## {number}. {title}\n\n{sections.get(number, NOT_RUN)}"
         for number, title in PROMISES.items()
