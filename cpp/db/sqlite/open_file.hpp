@@ -16,7 +16,8 @@
 
 namespace comptroller::db::sqlite {
 
-// The suffix of the name of a private copy (private_copy.hpp).
+// The suffix of the name of a private copy (private_copy.hpp), and of the empty file that marks the
+// creation of a database until it has tables.
 inline constexpr const char* private_copy_suffix = "-filling";
 
 // The suffixes of the files of a database.

@@ -17,7 +17,7 @@ from comptroller.errors import Unusable, from_os_error, invalid, unusable
 _STORE_SUFFIXES = (
     *("-wal", "-shm", "-journal", "-lock", "-opening-lock", "-filling"),
     *(".keys", ".keys-lock", ".clients", ".clients-lock", ".pulled"),
-    *(".journal-key", ".journal-key-lock"),
+    *(".journal-key", ".journal-key-lock", ".webhook-key"),
 )
 
 _FORMAT_SUFFIXES = {

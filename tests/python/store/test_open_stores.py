@@ -171,7 +171,13 @@ def test_a_command_refuses_a_file_of_an_open_store(place: Place, command: str, r
     require_locks(place.db)
 
 
-@pytest.mark.parametrize("name", ["-journal", "-wal", "-filling", ".keys", ".clients", ".pulled"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("-journal", "-wal", "-filling", ".keys", ".clients", ".pulled"),
+        *(".journal-key", ".webhook-key"),
+    ],
+)
 @pytest.mark.parametrize("is_open", [False, True])
 def test_a_backup_is_not_made_beside_a_store_where_the_store_would_use_it(
     tmp_path: Path, name: str, is_open: bool

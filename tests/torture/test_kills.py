@@ -1,0 +1,306 @@
+"""Processes that write are killed at 500 moments: no answered write is lost, and none is half."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import comptroller
+import pytest
+from comptroller import Service
+from examples import GROUP, ndjson, short_line
+from places import SUPPORT
+from power_operations import make_earlier_store, write_inputs
+
+pytest.importorskip("duckdb")
+pytest.importorskip("httpx2")
+
+from receiver import Received, Receiver, process
+
+pytestmark = pytest.mark.promise(1)
+
+CLAIMS = 3_000
+#: 500 kills, by test.
+KILLS = {
+    "writers": 120,
+    "two_processes": 50,
+    "forked_children": 30,
+    "checkpoints": 40,
+    "loads": 40,
+    "loads_in_batches": 20,
+    "migrations": 60,
+    "moves": 60,
+    "archives": 60,
+    "deliveries": 20,
+}
+
+Kill = Callable[..., list[str]]
+
+
+class Killer:
+    """Runs programs of `killed_writers` on a store, kills them at random moments, and checks it."""
+
+    def __init__(self, kill: Kill, figures: dict[str, Any], seed: str) -> None:
+        self._kill = kill
+        self._figures = figures
+        self.chance = Random(seed)
+
+    def killed(self, program: str, store: Path, kill: int, **more: Any) -> list[str]:
+        """Kills after so many acknowledgements, and up to 3 ms."""
+        delay = more.pop("delay", self.chance.uniform(0, 0.003))
+        acknowledged = self._kill(program=program, store=str(store), kill=kill, delay=delay, **more)
+        self._count("kills", 1)
+        return acknowledged
+
+    def check(
+        self, store: Path, acknowledged: list[str], has: Callable[[Service, str], Any]
+    ) -> None:
+        """Checks that the store is sound, that it has what was acknowledged, and can be written."""
+        with comptroller.open(store) as svc:
+            found = svc.check()
+            assert found["ok"], found
+            for name in acknowledged:
+                has(svc, name)
+            svc.identities.put(id="afterwards", metadata={"number": str(self.chance.random())})
+        self._count("answered writes", len(acknowledged))
+        self._figures["lost or half"] = 0
+
+    def _count(self, label: str, count: int) -> None:
+        self._figures[label] = self._figures.get(label, 0) + count
+
+
+@pytest.fixture(name="killer")
+def _killer(figures: dict[str, Any], request: pytest.FixtureRequest) -> Iterator[Killer]:
+    command = [sys.executable, str(SUPPORT / "killed_writers.py")]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as starter:
+        assert starter.stdin is not None
+        assert starter.stdout is not None
+        given, answers = starter.stdin, starter.stdout
+
+        def kill(**order: Any) -> list[str]:
+            given.write(json.dumps(order) + "\n")
+            given.flush()
+            acknowledged: list[str] = json.loads(answers.readline())
+            return acknowledged
+
+        yield Killer(kill, figures, request.node.name)
+        given.close()
+
+
+def has_write(svc: Service, name: str) -> None:
+    """Checks what `write_one` writes under this name."""
+    turn = int(name.rpartition("-")[2]) % 4
+    if turn in (1, 3):
+        assert svc.claims.get(name).onchain_status == ("PENDING" if turn == 1 else "SUBMITTED")
+        return
+    identity = svc.identities.get(name)
+    assert identity.user_disabled if turn == 0 else identity.status == "DISABLED"
+
+
+def has_identity(svc: Service, name: str) -> None:
+    assert svc.identities.get(name).id == name
+
+
+def test_writers(tmp_path: Path, killer: Killer) -> None:
+    """kill -9 of a process with four threads that write"""
+    written: list[str] = []
+    for kill in range(KILLS["writers"]):
+        names = killer.killed(
+            "write", tmp_path / "store.db", killer.chance.randint(1, 25), prefix=f"k{kill}"
+        )
+        killer.check(tmp_path / "store.db", names, has_write)
+        written += names
+    with comptroller.open(tmp_path / "store.db") as svc:
+        for name in written:
+            has_write(svc, name)
+        for identity in svc.identities.iter():
+            if identity.id.startswith("k") and int(identity.id.rpartition("-")[2]) % 4 == 0:
+                assert identity.user_disabled, identity.id
+
+
+def test_two_processes(tmp_path: Path, killer: Killer) -> None:
+    """kill -9 of one of two processes that write, then of the other"""
+    for kill in range(KILLS["two_processes"]):
+        prefixes = {"prefix": f"one{kill}", "others": [f"two{kill}"]}
+        names = killer.killed(
+            "write", tmp_path / "store.db", killer.chance.randint(1, 25), **prefixes
+        )
+        killer.check(tmp_path / "store.db", names, has_write)
+
+
+def test_forked_children(tmp_path: Path, killer: Killer) -> None:
+    """kill -9 of a process whose forked children live on"""
+    for kill in range(KILLS["forked_children"]):
+        names = killer.killed(
+            "fork_and_write", tmp_path / "store.db", killer.chance.randint(8, 40), prefix=f"k{kill}"
+        )
+        names = [name for name in names if name != "forked"]
+        killer.check(tmp_path / "store.db", names, has_write)
+
+
+def test_checkpoints(tmp_path: Path, killer: Killer) -> None:
+    """kill -9 of a writer near its checkpoint"""
+    for kill in range(KILLS["checkpoints"]):
+        store = tmp_path / f"{kill}.db"
+        names = killer.killed("write_large", store, killer.chance.randint(190, 230), prefix="k")
+        killer.check(store, names, has_identity)
+        store.unlink()
+
+
+def test_loads(tmp_path: Path, killer: Killer) -> None:
+    """kill -9 of a load in a private copy"""
+    path = Path(comptroller.sample("claims", rows=CLAIMS, out=tmp_path / "claims.ndjson"))
+    pieces = path.stat().st_size // (1 << 15)
+    for kill in range(KILLS["loads"]):
+        store = tmp_path / f"{kill}.db"
+        # The build and the adoption follow the last piece.
+        late = kill % 2 == 0
+        names = killer.killed(
+            "load",
+            store,
+            pieces if late else killer.chance.randint(1, pieces),
+            delay=killer.chance.uniform(0, 0.15 if late else 0.003),
+            path=str(path),
+        )
+        killer.check(store, [], has_identity)
+        with comptroller.open(store) as svc:
+            rows = svc.check()["rows"]["claims"]
+            assert rows in ((CLAIMS,) if "done" in names else (0, CLAIMS))
+            assert svc.load("claims", path).rejected == 0
+            assert svc.check()["rows"]["claims"] == CLAIMS
+        store.unlink()
+
+
+def test_loads_in_batches(tmp_path: Path, killer: Killer) -> None:
+    """kill -9 of a load that stores batches"""
+    path = tmp_path / "claims.ndjson"
+    rows = (short_line("claims", id=str(number)) for number in range(20_000))
+    path.write_bytes(ndjson(rows))
+    pieces = path.stat().st_size // (1 << 15)
+    for kill in range(KILLS["loads_in_batches"]):
+        store = tmp_path / f"{kill}.db"
+        options = {"path": str(path), "keep_going": True}
+        delay = killer.chance.uniform(0, 0.2)
+        killer.killed("load", store, killer.chance.randint(1, pieces), delay=delay, **options)
+        killer.check(store, [], has_identity)
+        with comptroller.open(store) as svc:
+            kept = svc.check()["rows"]["claims"]
+            assert {claim.id for claim in svc.claims.iter(limit=1000)} == {*map(str, range(kept))}
+        store.unlink()
+
+
+def test_migrations(tmp_path: Path, killer: Killer) -> None:
+    """kill -9 of the migration of a store of an earlier version"""
+    inputs = tmp_path / "inputs"
+    inputs.mkdir()
+    write_inputs(inputs)
+    make_earlier_store(tmp_path / "earlier.db", inputs)
+    with comptroller.open(shutil.copyfile(tmp_path / "earlier.db", tmp_path / "new.db")) as svc:
+        expected = svc.check()["rows"]
+    for kill in range(KILLS["migrations"]):
+        store = Path(shutil.copyfile(tmp_path / "earlier.db", tmp_path / f"{kill}.db"))
+        names = killer.killed("migrate", store, 1, delay=killer.chance.uniform(0, 0.08))
+        with comptroller.open(store) as svc:
+            rows = svc.check()["rows"]
+            rows["identities"] -= len(svc.identities.list())
+            assert rows == expected
+        killer.check(store, ["migrated"] if "done" in names else [], has_identity)
+        store.unlink()
+
+
+def test_moves(tmp_path: Path, killer: Killer) -> None:
+    """kill -9 of changes of jurisdictions, which go on after the answer"""
+    store = tmp_path / "store.db"
+    with comptroller.open(store) as svc:
+        svc.load("payout-groups", [short_line("payout-groups", id=GROUP, jurisdiction="DE")])
+        claims = [short_line("claims", id=f"c{number}") for number in range(CLAIMS)]
+        assert svc.load("claims", claims).committed
+    for _ in range(KILLS["moves"]):
+        kills = 2 * killer.chance.randint(1, 3)
+        names = killer.killed("move", store, kills, delay=killer.chance.uniform(0, 0.05))
+        answered = [name for name in names if not name.startswith("to ")]
+        possible = {answered[-1], names[-1].removeprefix("to ")}
+        with comptroller.open(store, read_only=True) as svc:
+            assert_moved(svc, possible)
+        killer.check(store, answered, lambda svc, _name: None)
+        with comptroller.open(store) as svc:
+            assert_moved(svc, possible)
+
+
+def assert_moved(svc: Service, possible: set[str]) -> None:
+    jurisdiction = svc.payout_groups.get(GROUP).jurisdiction
+    assert jurisdiction in possible
+    for each in ("DE", "FR", "NL"):
+        count = sum(1 for _ in svc.claims.iter(jurisdiction=each, limit=1000))
+        assert count == (CLAIMS if each == jurisdiction else 0)
+
+
+def test_archives(tmp_path: Path, killer: Killer) -> None:
+    """kill -9 of archives of the journal"""
+    store = tmp_path / "store.db"
+    files: list[Path] = []
+    for kill in range(KILLS["archives"]):
+        names = killer.killed(
+            "archive",
+            store,
+            killer.chance.randint(1, 4),
+            delay=killer.chance.uniform(0, 0.25),
+            prefix=f"k{kill}",
+        )
+        done = [name.partition(" ")[2] for name in names if not name.startswith("to ")]
+        files += map(Path, done)
+        begun = Path(names[-1].removeprefix("to ")) if names[-1].startswith("to ") else None
+        with comptroller.open(store) as svc:
+            if begun and is_archived(svc, begun):
+                files.append(begun)
+            assert all(file.exists() for file in files)
+            assert svc.journal.verify(archives=files).ok
+        killer.check(store, [], has_identity)
+
+
+def is_archived(svc: Service, file: Path) -> bool:
+    """Whether the store no longer has the entries of this file."""
+    if not file.exists():
+        return False
+    import duckdb
+
+    rows = duckdb.execute(f"SELECT max(sequence) FROM '{file}'").fetchone()
+    assert rows is not None
+    return svc.journal.first() > int(rows[0])
+
+
+def test_deliveries(tmp_path: Path, killer: Killer, figures: dict[str, Any]) -> None:
+    """kill -9 of the delivery of webhooks: each event arrives, in order, some again"""
+    path = tmp_path / "store.db"
+    rows = 4_000
+    with comptroller.open(path) as svc, Receiver() as receiver:
+        svc.webhooks.create(url=receiver.url)
+        svc.load("claims", [short_line("claims", id=f"c{number}") for number in range(rows)])
+
+        def ids(received: list[Received]) -> list[str]:
+            return [*dict.fromkeys(each.headers["webhook-id"] for each in received)]
+
+        for _ in range(KILLS["deliveries"]):
+            more = len(receiver.received) + 1
+            with process(path) as deliverer:
+                receiver.take(more)
+                threading.Event().wait(killer.chance.uniform(0, 0.05))
+                os.kill(deliverer.pid, signal.SIGKILL)
+                deliverer.wait()
+        with process(path):
+            receiver.wait(lambda got: len(ids(got)) == rows, 120)
+    figures["kills"] = KILLS["deliveries"]
+    figures["events"] = rows
+    figures["sent again"] = len(receiver.received) - rows
+    figures["lost"] = 0
