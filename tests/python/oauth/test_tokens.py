@@ -84,6 +84,7 @@ FAULTS: list[tuple[str, Members, Members, str]] = [
     ("iss slash", {}, {"iss": ISSUER + "/"}, "the token is of another issuer"),
     ("aud", {}, {"aud": "https://elsewhere.example"}, "the token is for another audience"),
     ("aud list", {}, {"aud": ["https://elsewhere.example"]}, "the token is for another audience"),
+    ("aud empty", {}, {"aud": []}, "the token is for another audience"),
     ("exp", {}, {"exp": -3600}, "the token has expired"),
     ("exp missing", {}, {"exp": None}, "the claims of the token are malformed"),
     ("exp text", {}, {"exp": "9999999999"}, "the claims of the token are malformed"),

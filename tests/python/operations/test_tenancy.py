@@ -20,6 +20,7 @@ from lines import (
     identity,
     ids,
     load,
+    made_group,
     orchestration,
     refused,
 )
@@ -318,3 +319,16 @@ def test_idempotency_keys_of_customers_are_separate(acme, globex):
         )
 
     assert make(acme, "acme").id != make(globex, "globex").id
+
+
+def test_a_load_names_groups_of_the_customer_of_its_lines_only(
+    operator: comptroller.Service,
+) -> None:
+    theirs = made_group(operator, customer_id="globex").id
+    for kind, line in (
+        ("reward-addresses", address(payout_group_id=theirs)),
+        ("claims", claim(payout_group_id=theirs)),
+    ):
+        (rejection,) = operator.load(kind, [line], customer_id="acme").rejections
+        assert "the payout group belongs to another customer" in rejection.message
+        assert operator.load(kind, [line], customer_id="globex").inserted == 1
