@@ -185,10 +185,12 @@ class Journal:
 
         Args:
             before: the time; a day is its start in UTC.
-            out: the new file. Keep it: only it proves what its entries say.
+            out: the new file, which ends in ``.parquet``. Keep it: only it proves what its entries
+                say.
 
         Raises:
-            InvalidRequest: no entry was recorded before that time, or the path is of a store.
+            InvalidRequest: no entry was recorded before that time, or the path is of a store, or
+                has another suffix.
             Unusable: the file exists or cannot be written; or a record or an entry was altered.
             MissingExtra: DuckDB is not installed.
         """
@@ -206,7 +208,7 @@ class Journal:
         self,
         checkpoint: str | None = None,
         key: str | None = None,
-        archives: Sequence[str | PathLike[str]] = (),
+        archives: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     ) -> Verification:
         """Checks that no record and no entry was altered behind the service's back.
 
@@ -220,11 +222,19 @@ class Journal:
             archives: all files of `archive`, whose entries are verified too.
 
         Raises:
-            InvalidRequest: the checkpoint has no valid signature of the key; or all of its entries
-                are archived, and `archives` has not all files.
+            InvalidRequest: the checkpoint has no valid signature of the key; there is a key, but
+                no checkpoint; all entries of the checkpoint are archived, and `archives` has not
+                all files; or one of the files is no archive.
         """
-        verifier = (key or self.key()) if checkpoint is not None else ""
+        if checkpoint is None and key is not None:
+            raise invalid("key", "is for a checkpoint; give the checkpoint, too")
         place = self._host.store_with_principal()
+        verifier = ""
+        if checkpoint is not None:
+            checkpoint = arguments.text("checkpoint", checkpoint)
+            verifier = self.key() if key is None else arguments.text("key", key)
+        if isinstance(archives, str | PathLike):
+            archives = [archives]
         if archives:
             from comptroller.bulk.archiving import verify_archives
 
