@@ -48,11 +48,11 @@ help:
 demo: .venv/package
 	@$(BIN)/comptroller demo
 
-test: lint core-tests .venv/npm/created
+test: lint core-tests .venv/npm/created .venv/go/created
 	@echo "== tests of the package"
 	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m 'not slow'
 
-check: test tidy docs core-coverage .venv/generator/created .venv/npm/created $(WHEEL) | test-system
+check: test tidy docs core-coverage .venv/generator/created .venv/npm/created .venv/go/created $(WHEEL) | test-system
 	@echo "== slow tests of the package"
 	@$(BIN)/pytest -n auto --dist loadgroup -m slow
 
@@ -141,6 +141,12 @@ test-system: | system
 .venv/npm/created: pyproject.toml .venv/created
 	@mkdir -p .venv/npm
 	@! command -v npm >/dev/null || npm install --silent --no-audit --no-fund --prefix .venv/npm standardwebhooks@1
+	@touch $@
+
+# The module of Go that verifies checkpoints in a test, in the cache of modules, if go is installed.
+.venv/go/created: tests/python/store/test_journal_go.py .venv/created
+	@mkdir -p .venv/go
+	@! command -v go >/dev/null || go mod download "$$(sed -n 's/^MODULE = "\(.*\) \(.*\)"$$/\1@\2/p' $<)"
 	@touch $@
 
 # An environment with only the wheel.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
@@ -11,15 +12,15 @@ from operator import eq, itemgetter
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from comptroller import arguments
 from comptroller._core import microseconds
-from comptroller.bulk.files import refuse_open_store, refuse_store, whole_file
+from comptroller.bulk.files import refuse_existing, refuse_open_store, refuse_store, whole_file
 from comptroller.bulk.streams import interruptible
-from comptroller.errors import invalid, require, unavailable, unusable
+from comptroller.errors import Error, from_os_error, invalid, require, unavailable, unusable
 
 if TYPE_CHECKING:
     from comptroller.arguments import Timestamp
@@ -51,6 +52,16 @@ class Archived(msgspec.Struct, frozen=True):
     size: int
     sha256: str
     root: str
+
+
+class _Archive(msgspec.Struct):
+    entries: int
+    file_sha256: str
+    root: str
+
+
+class _ArchiveEntry(msgspec.Struct):
+    archive: _Archive
 
 
 class Tree:
@@ -91,8 +102,9 @@ def archive(journal: Journal, before: Timestamp, out: str) -> Archived:
     require("duckdb", "an archive", "analysis")
     end = _instant(before)
     refuse_store("out", out)
-    if Path(out).exists():
-        raise unusable(f"{out} exists already; name another file")
+    if Path(out).suffix.lower() != ".parquet":
+        raise invalid("out", f"{out} names no Parquet file; end it in .parquet")
+    refuse_existing(out)
     first = journal.first()
     with TemporaryDirectory() as folder, whole_file(out) as part:
         lines = Path(folder) / "entries.ndjson"
@@ -119,12 +131,13 @@ def verify_archives(
     size, root = checkpoint or (0, "")
     archives = {each.archive["entries"]: each.archive for each in journal.batches() if each.archive}
     roots: dict[int, tuple[str, str, str]] = {}  # by size: file, root, SHA-256
-    for path, _ in sorted(map(_with_first, paths), key=itemgetter(1)):
+    for path, first in sorted(map(_with_first, paths), key=itemgetter(1)):
+        if first < tree.size:
+            raise invalid("archives", f"{path} has entries of another file; give each file once")
         for sequence, entry in entries_in(path):
             if sequence != tree.size:
                 raise invalid("archives", f"the file with entry {tree.size} is missing")
-            if _is_archive(entry):
-                found = json.loads(entry)["archive"]
+            if (found := _archive_in(entry)) is not None:
                 archives[found["entries"]] = found
             tree.append(_leaf(entry))
             if tree.size == size and tree.root() != root:
@@ -148,15 +161,26 @@ def entries_in(path: str | PathLike[str]) -> Iterator[tuple[int, str]]:
     refuse_open_store("archives", path)
     duckdb = require("duckdb", "an archive", "analysis")
     try:
-        with duckdb.connect() as connection:
+        with Path(path).open("rb"), duckdb.connect() as connection:
             connection.execute("SET threads = 1")
             connection.execute(
-                "SELECT sequence, entry FROM read_parquet($1) ORDER BY sequence", [str(path)]
+                "SELECT sequence::BIGINT, entry::VARCHAR FROM read_parquet($1) ORDER BY 1",
+                # A pattern would read several files.
+                [glob.escape(str(path))],
             )
             while rows := connection.fetchmany(_BATCH_ROWS):
+                if any(None in row for row in rows):
+                    raise _is_no_archive(path)
                 yield from rows
     except duckdb.Error as error:
-        raise invalid("archives", f"{path} is not an archive of a journal: {error}") from error
+        raise _is_no_archive(path) from error
+    except OSError as error:
+        raise from_os_error(error, f"{path} cannot be read: {error.strerror}") from error
+
+
+def _is_no_archive(path: str | PathLike[str]) -> Error:
+    message = f"{path} is no archive of a journal; give files that `journal archive` wrote"
+    return invalid("archives", message)
 
 
 def _with_first(path: str | PathLike[str]) -> tuple[str, int]:
@@ -166,8 +190,15 @@ def _with_first(path: str | PathLike[str]) -> tuple[str, int]:
     raise invalid("archives", f"{path} has no entries")
 
 
-def _is_archive(entry: str) -> bool:
-    return '"operation":"journal.archive"' in entry
+def _archive_in(entry: str) -> dict[str, Any] | None:
+    """Returns what an entry says of an archive; None if it is another one, or was altered."""
+    if '"operation":"journal.archive"' not in entry:
+        return None
+    try:
+        found = msgspec.json.decode(entry, type=_ArchiveEntry).archive
+    except msgspec.MsgspecError:
+        return None
+    return msgspec.structs.asdict(found)
 
 
 def _instant(before: Timestamp) -> int:

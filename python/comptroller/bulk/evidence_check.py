@@ -30,7 +30,7 @@ class Wrong(Exception):
 
 def check(folder: Path, key: str | None = None) -> dict[str, Any]:
     """Checks a folder; returns what was checked. Raises Wrong."""
-    key = key or read(folder, "key.txt").strip()
+    key = read(folder, "key.txt").strip() if key is None else key
     note = read(folder, "checkpoint.txt")
     try:
         size, root = open_checkpoint(note, key)
@@ -55,8 +55,11 @@ def open_checkpoint(note: str, key: str) -> tuple[int, str]:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    name, digits, encoded = key.split("+", 2)
-    public = base64.b64decode(encoded, validate=True)
+    try:
+        name, digits, encoded = key.split("+", 2)
+        public = base64.b64decode(encoded, validate=True)
+    except ValueError as error:
+        raise Wrong(f"not a verifier key: {key!r}") from error
     text, _, signatures = note.rpartition("\n\n")
     text += "\n"
     for line in signatures.splitlines():

@@ -17,7 +17,7 @@ from comptroller.errors import Unusable, from_os_error, invalid, unusable
 _STORE_SUFFIXES = (
     *("-wal", "-shm", "-journal", "-lock", "-opening-lock", "-filling"),
     *(".keys", ".keys-lock", ".clients", ".clients-lock", ".pulled"),
-    *(".journal-key", ".journal-key-lock", ".webhook-key"),
+    *(".journal-key", ".journal-key-lock", ".webhook-key", ".webhook-key-lock"),
 )
 
 _FORMAT_SUFFIXES = {
@@ -137,6 +137,14 @@ def refuse_open_store(name: str, path: str | os.PathLike[str]) -> None:
     store = open_store_of(os.fsencode(path))
     if store is not None:
         raise invalid(name, f"{path} is a file of the open store {store}; name another file")
+
+
+def refuse_existing(path: str | os.PathLike[str]) -> None:
+    """Raises Unusable if there is a file that must not be replaced."""
+    with _refusing(path):
+        exists = Path(path).exists() or Path(path).is_symlink()
+    if exists:
+        raise unusable(f"{path} cannot be written: it exists already; name another file")
 
 
 def refuse_store(name: str, path: str | os.PathLike[str]) -> None:

@@ -48,6 +48,7 @@ def list_entries(
     """List entries in order of commit."""
     with screen.existing_store(db) as svc:
         entries = svc.journal.list(resource=resource, id=id, after=after, limit=limit)
+        first = svc.journal.first()
     if as_json:
         screen.write_json({"items": msgspec.to_builtins(entries)})
         return
@@ -66,6 +67,8 @@ def list_entries(
             )
         )
     screen.show(shown)
+    if first > (0 if after is None else after + 1):
+        click.echo(f"The first {first:,} entries are in archives, and not shown.")
 
 
 def _change(entry: JournalEntry) -> str:
@@ -118,6 +121,8 @@ def verify(
 
     The exit code is 1 if there are findings.
     """
+    if key is not None and checkpoint is None:
+        raise click.UsageError("--key is for --checkpoint; give both")
     # What is not UTF-8 is no checkpoint, which `verify` says.
     note = None if checkpoint is None else checkpoint.read_text("utf-8", errors="replace")
     with screen.existing_store(db) as svc, screen.waiting("verifying"):
@@ -139,14 +144,15 @@ def verify(
 
 
 @journal.command()
-@click.option("--out", type=click.Path(), help="Write it to a file instead of standard output.")
+@click.option("--out", type=click.Path(), help="Write it to a new file.")
 @db_option
 def checkpoint(db: str, out: str | None) -> None:
     """Print the size and root of the journal, signed. Keep it somewhere else."""
-    from comptroller.bulk.files import refuse_store, whole_file
+    from comptroller.bulk.files import refuse_existing, refuse_store, whole_file
 
     if out is not None:
         refuse_store("--out", out)
+        refuse_existing(out)
     with screen.existing_store(db) as svc:
         note = svc.journal.checkpoint()
     if out is None:
@@ -158,7 +164,7 @@ def checkpoint(db: str, out: str | None) -> None:
 
 @journal.command()
 @click.option("--before", required=True, metavar="TIME", help="A time; a day is its start in UTC.")
-@click.option("--out", required=True, type=click.Path(), help="The new Parquet file.")
+@click.option("--out", required=True, type=click.Path(), help="The new file, .parquet.")
 @db_option
 @actor_option
 @json_option

@@ -83,15 +83,15 @@ def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
 def _copy_secrets(db: str, dest: str) -> list[str]:
     """Copies the secret files of a store; returns the names of the copies."""
     screen.require_server()
-    from comptroller import journal
     from comptroller.http.oauth import clients, keys
+    from comptroller.journal.keys import key_file_of
     from comptroller.secret_file import SecretFile
 
     def webhook_key(store: str) -> SecretFile:
         return SecretFile(store, ".webhook-key")
 
     copied = []
-    for file_of in (keys.file_of, clients.file_of, journal.key_file_of, webhook_key):
+    for file_of in (keys.file_of, clients.file_of, key_file_of, webhook_key):
         data = file_of(db).read()
         if data is not None:
             file_of(dest).write(data)

@@ -107,6 +107,8 @@ def update(
     as_json: bool,
 ) -> None:
     """Change a webhook, pause it, or resume it."""
+    if (url, description, status) == (None, None, None) and not event_types:
+        raise click.UsageError("nothing to change; give at least one option")
     with _writing(db, actor) as svc:
         changed = svc.webhooks.update(
             id,

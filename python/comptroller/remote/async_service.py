@@ -13,6 +13,7 @@ import msgspec
 from comptroller.arguments import Filter
 from comptroller.async_operations import AsyncResources
 from comptroller.async_operations.changes import AsyncChanges
+from comptroller.async_operations.journal import AsyncJournal
 from comptroller.async_operations.webhooks import AsyncWebhookOperations
 from comptroller.bulk.exported import Exported
 from comptroller.bulk.loading import LoadResult
@@ -71,6 +72,11 @@ class AsyncService(AsyncResources):
     def changes(self) -> AsyncChanges:
         """The changes of all records, in order of commit: :attr:`comptroller.Service.changes`."""
         return AsyncChanges(self._host)
+
+    @property
+    def journal(self) -> AsyncJournal:
+        """Who changed what, and the proof of it: :attr:`comptroller.Service.journal`."""
+        return AsyncJournal(self._host)
 
     @property
     def webhooks(self) -> AsyncWebhookOperations:

@@ -10,11 +10,12 @@ from uuid import uuid4
 import msgspec
 
 from comptroller.description import operations
-from comptroller.errors import Error, error_for, invalid
+from comptroller.errors import Error, error_for, invalid, unusable
+from comptroller.journal.records import Checkpoint
 from comptroller.remote.normalization import normalize_response
 from comptroller.remote.sending import Request, read
 from comptroller.remote.session import Session
-from comptroller.routes import ROWS, Row
+from comptroller.routes import CHECKPOINT_PATH, ROWS, Row
 
 Parameters = list[tuple[str, str]]
 
@@ -64,9 +65,21 @@ class Calls:
         cursor = dict(parameters).get("page_cursor", "")
         return normalize_response(row, answer, _identity_id(parameters, body), cursor)
 
+    async def checkpoint(self) -> Checkpoint:
+        """Returns a checkpoint of the journal, signed, and the key that verifies it."""
+        answer = await self._session.ask(read(CHECKPOINT_PATH, JSON), _always)
+        try:
+            return msgspec.json.decode(answer, type=Checkpoint)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise unusable(f"the response is not a checkpoint: {error}") from error
+
     async def close(self) -> None:
         """Closes the connections; closing again does nothing."""
         await self._session.close()
+
+
+async def _always() -> bool:
+    return True
 
 
 def _url(row: Row, parameters: Parameters) -> str:

@@ -24,7 +24,6 @@ from comptroller.remote.channel import Channel
 from comptroller.remote.copies import Copy
 from comptroller.remote.sending import Request, read, refusal
 from comptroller.remote.session import Session
-from comptroller.routes import CHECKPOINT_PATH
 
 if TYPE_CHECKING:
     from comptroller._core import Readable
@@ -137,11 +136,7 @@ class RemoteHost:
 
     def checkpoint(self) -> Checkpoint:
         """Returns a checkpoint of the journal, signed, and the key that verifies it."""
-        answer = self._run(self._session.ask(read(CHECKPOINT_PATH, JSON), _always))
-        try:
-            return msgspec.json.decode(answer, type=Checkpoint)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise unusable(f"the response is not a checkpoint: {error}") from error
+        return self._run(self._calls.checkpoint())
 
     def check(self) -> bytes:
         """Raises Unsupported."""
@@ -207,10 +202,6 @@ class RemoteHost:
 
 async def _never() -> bool:
     return False
-
-
-async def _always() -> bool:
-    return True
 
 
 async def _next(pieces: AsyncGenerator[bytes, None]) -> bytes:

@@ -36,7 +36,7 @@ RESOURCES = {
 }
 # The asynchronous twins of the classes that are not generated.
 TWINS = {"changes": AsyncChanges, "webhooks": AsyncWebhookOperations}
-# The journal has methods beside its operations, and no twin.
+# The journal has methods beside its operations.
 OF_JOURNAL = {"journal.list", "journal.prove"}
 ENUMS = DESCRIPTION["enums"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import inspect
 import json
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -17,6 +18,8 @@ pytest.importorskip("httpx2")
 
 import httpx2
 from comptroller import errors
+from comptroller.async_operations.journal import AsyncJournal
+from comptroller.journal import Journal
 from fake_remote import (
     CLAIM,
     GROUP,
@@ -282,3 +285,41 @@ def test_tasks_follow_changes(served: Open, operator: comptroller.Service) -> No
     operator.identities.put(id="carol")
     found = asyncio.run(follow())
     assert [each.id for each in found] == ["alice", "carol", "bob"]
+
+
+def test_the_journal_has_an_async_twin(served: Open, operator: comptroller.Service) -> None:
+    for number in range(7):
+        operator.identities.put(id=f"i-{number}", metadata={"number": str(number)})
+    operator.identities.put(id="i-3", metadata={"number": "again"})
+    here = operator.journal
+    entries = here.list()
+
+    async def read() -> None:
+        async with served() as svc:
+            journal = svc.journal
+            assert await journal.list() == entries
+            assert await journal.list(limit=0) == []
+            assert await journal.list(limit=3, after=1) == entries[2:5]
+            assert await journal.list(id="i-3", resource="identities") == [entries[4], entries[8]]
+            assert [each async for each in journal.iter(limit=2)] == entries
+            assert await journal.prove(4) == here.prove(4)
+            assert await journal.key() == here.key()
+            assert here.verify(await journal.checkpoint(), await journal.key()).ok
+            with pytest.raises(comptroller.NotFound):
+                await journal.prove(99)
+            with pytest.raises(comptroller.InvalidRequest):
+                await journal.list(limit=-1)
+
+    asyncio.run(read())
+
+
+def test_the_async_journal_has_the_methods_that_a_server_answers() -> None:
+    """Each method of the journal of a connected service works, or needs the store."""
+    local = {"verify", "archive", "state", "signed", "texts", "first", "batches", "histories"}
+    local |= {"remove_archived", "removed_controls"}
+    methods = {name for name in vars(Journal) if not name.startswith("_")}
+    twin = {name for name in vars(AsyncJournal) if not name.startswith("_")}
+    assert twin == methods - local
+    for name in twin:
+        own, other = getattr(Journal, name), getattr(AsyncJournal, name)
+        assert list(inspect.signature(own).parameters) == list(inspect.signature(other).parameters)

@@ -160,6 +160,9 @@ def test_the_program_checks_the_folder(written: Path, tmp_path: Path, run: Any) 
     assert run("journal", "check-evidence", str(written), "--key", key).code == 0
     ended = run("journal", "check-evidence", str(written), "--key", other, "--json")
     assert (ended.code, json.loads(ended.out)["ok"]) == (1, False)
+    for wrong in ("", "x", "a+b", "a+b+c"):
+        code, shown = checked(written, "--key", wrong)
+        assert (code, f"not a verifier key: {wrong!r}" in shown) == (1, True), shown
 
 
 def edit(name: str, change: Callable[[list[Any]], object]) -> Callable[[Path], None]:
@@ -236,7 +239,7 @@ ALTERATIONS = {
         "has another sequence number",
     ),
     "checkpoint": (replace("checkpoint.txt", "\n\n", "\nmore\n\n"), "no valid signature"),
-    "key": (replace("key.txt", "comptroller-", "comptroller+"), "malformed"),
+    "key": (replace("key.txt", "comptroller-", "comptroller+"), "not a verifier key"),
     "no file": (lambda folder: (folder / "checkpoint.txt").unlink(), "cannot be read"),
 }
 

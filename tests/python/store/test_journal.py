@@ -341,6 +341,36 @@ def test_a_forged_checkpoint_is_refused(
             svc.journal.verify(forged(tmp_path, svc), key)
 
 
+def test_a_checkpoint_and_its_key_are_not_ignored(store_path: Path) -> None:
+    with comptroller.open(store_path) as svc:
+        checkpoint, key = svc.journal.checkpoint(), svc.journal.key()
+        for given in (
+            {"checkpoint": ""},
+            {"checkpoint": checkpoint, "key": ""},
+            {"key": key},
+            {"key": ""},
+            {"checkpoint": checkpoint.encode(), "key": key},
+        ):
+            with pytest.raises(comptroller.InvalidRequest):
+                svc.journal.verify(**given)  # type: ignore[arg-type]
+
+
+def test_a_kept_checkpoint_is_not_replaced(run: Any, store_path: Path, tmp_path: Path) -> None:
+    db, kept = ("--db", str(store_path)), tmp_path / "kept"
+    with comptroller.open(store_path) as svc:
+        svc.identities.put(id="alice")
+    assert run("journal", "checkpoint", "--out", str(kept), *db).code == 0
+    first = kept.read_text()
+    with comptroller.open(store_path) as svc:
+        svc.identities.put(id="bob")
+    ended = run("journal", "checkpoint", "--out", str(kept), *db)
+    assert (ended.code, "it exists already; name another file" in ended.err) == (1, True)
+    assert kept.read_text() == first
+    for suffix in (".webhook-key", ".webhook-key-lock", ".journal-key-lock"):
+        ended = run("journal", "checkpoint", "--out", f"{store_path}{suffix}", *db)
+        assert (ended.code, "belongs to the store" in ended.err) == (1, True)
+
+
 def test_a_journal_that_was_written_anew_is_found(store_path: Path, tmp_path: Path) -> None:
     """The attacker has the signing key, and shows each of two auditors another journal."""
     key_file = store_path.with_name(f"{store_path.name}.journal-key")
@@ -400,6 +430,11 @@ def test_commands(run: Any, store_path: Path, tmp_path: Path) -> None:
     key = run("journal", "key", *db).out.strip()
     kept = ("--checkpoint", str(tmp_path / "kept"), "--key", key)
     assert run("journal", "verify", *kept, *db).code == 0
+    for given in (key, "", "x"):
+        ended = run("journal", "verify", "--key", given, *db)
+        assert (ended.code, "--key is for --checkpoint" in ended.err) == (2, True)
+    for wrong in ("", "x", "a+b+c"):
+        assert run("journal", "verify", *kept[:2], "--key", wrong, *db).code == 1
     altered(store_path, "UPDATE claims SET amount = '1' WHERE id = 'claim-7'")
     ended = run("journal", "verify", *db)
     assert (ended.code, "amount is not as it was written" in ended.out) == (1, True)

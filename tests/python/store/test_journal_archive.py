@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ def test_the_journal_goes_on_after_an_archive(store: Path, tmp_path: Path) -> No
         assert svc.check()["ok"]
         assert svc.journal.verify(middle, key).ok
         for checkpoint in (None, first, middle, svc.journal.checkpoint()):
-            assert svc.journal.verify(checkpoint, key, archives).ok
+            assert svc.journal.verify(checkpoint, key if checkpoint else None, archives).ok
         with pytest.raises(comptroller.InvalidRequest, match="all archived; give their files"):
             svc.journal.verify(first, key)
         with pytest.raises(comptroller.InvalidRequest, match="the file with entry 0 is missing"):
@@ -150,8 +151,64 @@ def test_an_altered_file_is_found(store: Path, tmp_path: Path) -> None:
             assert not result.ok
             assert "is not as it was written" in result.findings[0].message
         file.write_text("no file of Parquet")
-        with pytest.raises(comptroller.InvalidRequest, match="is not an archive of a journal"):
+        with pytest.raises(
+            comptroller.InvalidRequest, match="is no archive of a journal; give files that"
+        ):
             svc.journal.verify(archives=[file])
+
+
+#: Files that are no archives, by what writes them.
+FOREIGN: list[Callable[[Path], object]] = [
+    lambda file: file.write_text("no file of Parquet"),
+    lambda file: file.write_bytes(b""),
+    lambda file: polars.DataFrame({"id": ["a"]}).write_parquet(file),
+    lambda file: polars.DataFrame({"sequence": ["a"], "entry": ["b"]}).write_parquet(file),
+    lambda file: polars.DataFrame({"sequence": [None], "entry": ["b"]}).write_parquet(file),
+    lambda file: polars.DataFrame({"sequence": [0], "entry": [None]}).write_parquet(file),
+]
+
+
+@pytest.mark.parametrize("write", FOREIGN)
+def test_another_file_is_refused_in_words(
+    store: Path, tmp_path: Path, write: Callable[[Path], object]
+) -> None:
+    file = tmp_path / "other.parquet"
+    write(file)
+    with comptroller.open(store) as svc, pytest.raises(comptroller.InvalidRequest) as refused:
+        svc.journal.verify(archives=[file])
+    expected = (
+        f"archives: {file} is no archive of a journal; give files that `journal archive` wrote"
+    )
+    assert refused.value.detail == expected
+
+
+def test_files_of_an_archive_are_given_once_and_exist(store: Path, tmp_path: Path) -> None:
+    file = tmp_path / "[1]*.parquet"  # no pattern of other files
+    with comptroller.open(store) as svc:
+        svc.journal.archive(LATER, file)
+        assert svc.journal.verify(archives=file).ok
+        assert svc.journal.verify(archives=str(file)).ok
+        with pytest.raises(comptroller.InvalidRequest, match="of another file; give each file"):
+            svc.journal.verify(archives=[file, file])
+        with pytest.raises(comptroller.Unusable, match="cannot be read: No such file"):
+            svc.journal.verify(archives=[tmp_path / "missing.parquet"])
+        for name in ("2.csv", "2", "2.parquet.gz"):
+            with pytest.raises(comptroller.InvalidRequest, match=r"end it in \.parquet"):
+                svc.journal.archive(LATER, tmp_path / name)
+
+
+def test_an_entry_in_a_file_that_is_no_json_is_a_finding(store: Path, tmp_path: Path) -> None:
+    file = tmp_path / "old.parquet"
+    with comptroller.open(store) as svc:
+        svc.journal.archive(LATER, file)
+        rows = polars.read_parquet(file)
+        forged = '{"actor":"x","operation":"journal.archive"'
+        rows.with_columns(
+            entry=polars.when(polars.col("sequence") == 3)
+            .then(polars.lit(forged))
+            .otherwise(polars.col("entry"))
+        ).write_parquet(file)
+        assert "is not as it was written" in svc.journal.verify(archives=[file]).findings[0].message
 
 
 def test_what_cannot_be_archived_stays(store: Path, tmp_path: Path) -> None:
@@ -234,7 +291,9 @@ def test_the_commands(run: Any, store: Path, tmp_path: Path) -> None:
     shown = run("journal", "verify", "--archive", file, *db)
     assert (shown.code, "are archived" in shown.out) == (0, False)
     assert "journal.archive" in run("journal", "list", *db).out
-    ended = run("journal", "archive", "--before", "2000-01-01", "--out", file + "2", *db)
+    assert "The first 10 entries are in archives" in run("journal", "list", *db).out
+    assert "in archives" not in run("journal", "list", "--after", "9", *db).out
+    ended = run("journal", "archive", "--before", "2000-01-01", "--out", "2.parquet", *db)
     assert (ended.code, "no entry" in ended.err) == (1, True)
 
 

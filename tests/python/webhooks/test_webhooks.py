@@ -188,4 +188,6 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "webhook.test" in run("test", id)
     assert "webhook.test" in run("deliveries", id, "--json")
     run("replay", id, "--since", "2026-01-01")
+    assert main(["webhooks", "update", id, "--db", path]) == 2
+    assert "nothing to change; give at least one option" in capsys.readouterr().err
     assert "deleted" in run("delete", id)

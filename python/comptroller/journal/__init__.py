@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from itertools import islice
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
 
 from comptroller import _core, arguments
 from comptroller.arguments import Id
 from comptroller.bulk.exported import JournalState
-from comptroller.errors import unsupported, unusable
-from comptroller.operations.resource import Transport, read_answer, request
+from comptroller.errors import invalid
+from comptroller.journal.keys import sign_checkpoint, stored_key
+from comptroller.journal.records import (
+    Checkpoint,
+    Finding,
+    Histories,
+    Inserted,
+    JournalEntry,
+    JournalPage,
+    RecordHistory,
+    Verification,
+)
+from comptroller.operations.resource import Request, Transport, read_answer, request
 from comptroller.records import InclusionProof
-from comptroller.secret_file import SecretFile
 
 if TYPE_CHECKING:
     from comptroller._core import Principal, Store
@@ -25,101 +33,22 @@ if TYPE_CHECKING:
     from comptroller.bulk.archiving import Archived
     from comptroller.values import JournalResource
 
-_PAGE = 1000
-_SEED_BYTES = 32
+__all__ = [
+    "Checkpoint",
+    "Finding",
+    "Histories",
+    "Inserted",
+    "Journal",
+    "JournalEntry",
+    "JournalHost",
+    "JournalState",
+    "RecordHistory",
+    "Verification",
+    "sign_checkpoint",
+    "stored_key",
+]
 
-
-class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry: a change of a record, or the records that a load inserted.
-
-    `sequence` counts from 0 in order of commit. `before` and `after` have the members that the
-    change affected, or the whole record if it was created or deleted; an unset member is left out,
-    and a document such as ``metadata`` is its JSON text. `batch` has what a load inserted: the
-    number of records of each table, their keys, the root of a Merkle tree over their content, and
-    the SHA-256 of the input. `archive` has how many entries were moved to a file, the SHA-256 of
-    that file, and the same of all records. `idempotency_key` is the SHA-256 of the key.
-    """
-
-    sequence: int
-    recorded_at: datetime
-    actor: str
-    operation: str
-    resource: str | None = None
-    key: int | None = None
-    id: str | None = None
-    customer_id: str | None = None
-    before: dict[str, Any] | None = None
-    after: dict[str, Any] | None = None
-    batch: dict[str, Any] | None = None
-    archive: dict[str, Any] | None = None
-    request_id: str | None = None
-    idempotency_key: str | None = None
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """What differs: the table, ``journal`` or ``checkpoint``, and a sentence."""
-
-    check: str
-    message: str
-
-
-class Verification(msgspec.Struct, frozen=True):
-    """The result of `Journal.verify`: `size` entries with the root `root` (hexadecimal digits).
-
-    The first `archived` of them are only in files.
-    """
-
-    ok: bool
-    size: int
-    root: str
-    findings: list[Finding]
-    archived: int = 0
-
-
-class Checkpoint(msgspec.Struct, frozen=True):
-    """A signed `checkpoint` of the journal, and the `key` that verifies its signature."""
-
-    checkpoint: str
-    key: str
-
-
-class Inserted(msgspec.Struct, frozen=True):
-    """A record as a batch has it: leaf `index` of the tree of the `count` records of its table.
-
-    `content` is its canonical JSON, `root` the root in the entry of the batch. Hashes are
-    hexadecimal digits.
-    """
-
-    content: str
-    index: int
-    count: int
-    root: str
-    proof: list[str]
-
-
-class RecordHistory(msgspec.Struct, frozen=True):
-    """A record and the sequence numbers of its entries.
-
-    `content` is its canonical JSON, None if it was deleted. `inserted_by` is the entry of the load
-    that inserted it, or of the archive that has it.
-    """
-
-    resource: str
-    key: int
-    entries: list[int]
-    content: str | None = None
-    inserted_by: int | None = None
-    inserted: Inserted | None = None
-
-
-class Histories(msgspec.Struct, frozen=True):
-    """Records with their entries, at a time when the journal had this size and root."""
-
-    size: int
-    root: str
-    records: list[RecordHistory]
-    entries: list[InclusionProof]
-    findings: list[Finding]
+PAGE_SIZE = 1000
 
 
 class JournalHost(Transport, Protocol):
@@ -164,9 +93,9 @@ class Journal:
             after: only entries after the one with this sequence number.
             limit: the most entries to return.
         """
-        most = arguments.whole("limit", limit, (1 << 31) - 1)
-        entries = self.iter(resource=resource, id=id, after=after, limit=min(most, _PAGE) or 1)
-        return [*islice(entries, most)]
+        most = most_entries(limit)
+        size = min(most, PAGE_SIZE) or 1
+        return [*islice(self.iter(resource=resource, id=id, after=after, limit=size), most)]
 
     def iter(
         self,
@@ -174,7 +103,7 @@ class Journal:
         resource: JournalResource | None = None,
         id: Id | None = None,
         after: int | None = None,
-        limit: int = _PAGE,
+        limit: int = PAGE_SIZE,
     ) -> Iterator[JournalEntry]:
         """Yields all entries in order of commit, or those after a sequence number.
 
@@ -184,11 +113,10 @@ class Journal:
             after: as for `list`.
             limit: the entries of a page, 1 to 1000.
         """
-        filters = {"resource": resource, "id": id, "limit": limit}
         has_more = True
         while has_more:
-            sent = request("journal.list", {**filters, "after": after})
-            page = read_answer(sent.operation, self._host.call(*sent), _Page)
+            sent = page_request(resource, id, after, limit)
+            page = read_answer(sent.operation, self._host.call(*sent), JournalPage)
             yield from page.items
             after, has_more = page.last, page.has_more
 
@@ -196,7 +124,7 @@ class Journal:
         """Yields the canonical JSON of each entry that is not archived, in order of commit."""
         place, begin = self._host.store_with_principal(), 0
         while True:
-            answer = _core.journal_entries(*place, begin, _PAGE)
+            answer = _core.journal_entries(*place, begin, PAGE_SIZE)
             page = msgspec.json.decode(answer, type=_Texts).items
             if not page:
                 return
@@ -218,7 +146,7 @@ class Journal:
     def _of_kind(self, kind: Literal["batches", "removals"]) -> Iterator[JournalEntry]:
         place, begin = self._host.store_with_principal(), 0
         while True:
-            answer = _core.journal_entries(*place, begin, _PAGE, kind)
+            answer = _core.journal_entries(*place, begin, PAGE_SIZE, kind)
             page = msgspec.json.decode(answer, type=_Entries).items
             if not page:
                 return
@@ -231,8 +159,7 @@ class Journal:
 
     def prove(self, sequence: int) -> InclusionProof:
         """Returns the proof that an entry is in the journal. Raises NotFound."""
-        number = arguments.whole("sequence", sequence, (1 << 63) - 1)
-        sent = request("journal.prove", {"sequence": number})
+        sent = proof_request(sequence)
         return read_answer(sent.operation, self._host.call(*sent), InclusionProof)
 
     def histories(
@@ -258,10 +185,12 @@ class Journal:
 
         Args:
             before: the time; a day is its start in UTC.
-            out: the new file. Keep it: only it proves what its entries say.
+            out: the new file, which ends in ``.parquet``. Keep it: only it proves what its entries
+                say.
 
         Raises:
-            InvalidRequest: no entry was recorded before that time, or the path is of a store.
+            InvalidRequest: no entry was recorded before that time, or the path is of a store, or
+                has another suffix.
             Unusable: the file exists or cannot be written; or a record or an entry was altered.
             MissingExtra: DuckDB is not installed.
         """
@@ -279,7 +208,7 @@ class Journal:
         self,
         checkpoint: str | None = None,
         key: str | None = None,
-        archives: Sequence[str | PathLike[str]] = (),
+        archives: str | PathLike[str] | Sequence[str | PathLike[str]] = (),
     ) -> Verification:
         """Checks that no record and no entry was altered behind the service's back.
 
@@ -293,11 +222,19 @@ class Journal:
             archives: all files of `archive`, whose entries are verified too.
 
         Raises:
-            InvalidRequest: the checkpoint has no valid signature of the key; or all of its entries
-                are archived, and `archives` has not all files.
+            InvalidRequest: the checkpoint has no valid signature of the key; there is a key, but
+                no checkpoint; all entries of the checkpoint are archived, and `archives` has not
+                all files; or one of the files is no archive.
         """
-        verifier = (key or self.key()) if checkpoint is not None else ""
+        if checkpoint is None and key is not None:
+            raise invalid("key", "is for a checkpoint; give the checkpoint, too")
         place = self._host.store_with_principal()
+        verifier = ""
+        if checkpoint is not None:
+            checkpoint = arguments.text("checkpoint", checkpoint)
+            verifier = self.key() if key is None else arguments.text("key", key)
+        if isinstance(archives, str | PathLike):
+            archives = [archives]
         if archives:
             from comptroller.bulk.archiving import verify_archives
 
@@ -341,52 +278,23 @@ class Journal:
         return self._host.checkpoint().key
 
 
-def sign_checkpoint(store: Store, principal: Principal, path: str | None) -> Checkpoint:
-    """Returns a checkpoint of the journal of a store with this file."""
-    key = _signing_key(path)
-    note: bytes = _core.sign_checkpoint(store, principal, *key)
-    return Checkpoint(note.decode(), _core.verifier_key(*key))
+def most_entries(limit: int) -> int:
+    """Returns the most entries to return. Raises InvalidRequest."""
+    return arguments.whole("limit", limit, (1 << 31) - 1)
 
 
-def _signing_key(path: str | None) -> tuple[str, bytes]:
-    if path is None:
-        raise unsupported("a store in memory has no key for checkpoints")
-    key = stored_key(path)
-    if key is not None:
-        return key
-    file = key_file_of(path)
-    with file.changing():
-        if file.read() is None:
-            # A name without spaces and plus signs, as the format of notes asks.
-            name = f"comptroller-{secrets.token_hex(8)}"
-            file.write(
-                msgspec.json.encode({"name": name, "seed": secrets.token_bytes(_SEED_BYTES)})
-            )
-    return _signing_key(path)
+def page_request(
+    resource: JournalResource | None, id: Id | None, after: int | None, limit: int
+) -> Request:
+    """Returns the request for a page of entries."""
+    filters = {"resource": resource, "id": id, "after": after, "limit": limit}
+    return request("journal.list", filters)
 
 
-def stored_key(path: str) -> tuple[str, bytes] | None:
-    """Returns the name and the seed of the key for checkpoints, if the store has one."""
-    file = key_file_of(path)
-    data = file.read()
-    if data is None:
-        return None
-    try:
-        key = msgspec.json.decode(data, type=_Key)
-    except msgspec.MsgspecError as error:
-        raise unusable(f"{file.path} is damaged: restore a backup of it") from error
-    return key.name, key.seed
-
-
-def key_file_of(store: str) -> SecretFile:
-    """Returns the file with the key that signs the checkpoints of a store."""
-    return SecretFile(store, ".journal-key")
-
-
-class _Page(msgspec.Struct):
-    items: list[JournalEntry]
-    last: int
-    has_more: bool
+def proof_request(sequence: int) -> Request:
+    """Returns the request for the proof of an entry. Raises InvalidRequest."""
+    number = arguments.whole("sequence", sequence, (1 << 63) - 1)
+    return request("journal.prove", {"sequence": number})
 
 
 class _Entries(msgspec.Struct):
@@ -399,8 +307,3 @@ class _Texts(msgspec.Struct):
 
 class _Place(msgspec.Struct):
     sequence: int
-
-
-class _Key(msgspec.Struct):
-    name: str
-    seed: bytes

@@ -1,0 +1,65 @@
+"""The key that signs the checkpoints of a store's journal, in a file beside the store."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from comptroller import _core
+from comptroller.errors import unsupported, unusable
+from comptroller.journal.records import Checkpoint
+from comptroller.secret_file import SecretFile
+
+if TYPE_CHECKING:
+    from comptroller._core import Principal, Store
+
+_SEED_BYTES = 32
+
+
+def sign_checkpoint(store: Store, principal: Principal, path: str | None) -> Checkpoint:
+    """Returns a checkpoint of the journal of a store with this file."""
+    key = _signing_key(path)
+    note: bytes = _core.sign_checkpoint(store, principal, *key)
+    return Checkpoint(note.decode(), _core.verifier_key(*key))
+
+
+def _signing_key(path: str | None) -> tuple[str, bytes]:
+    if path is None:
+        raise unsupported("a store in memory has no key for checkpoints")
+    key = stored_key(path)
+    if key is not None:
+        return key
+    file = key_file_of(path)
+    with file.changing():
+        if file.read() is None:
+            # A name without spaces and plus signs, as the format of notes asks.
+            name = f"comptroller-{secrets.token_hex(8)}"
+            file.write(
+                msgspec.json.encode({"name": name, "seed": secrets.token_bytes(_SEED_BYTES)})
+            )
+    return _signing_key(path)
+
+
+def stored_key(path: str) -> tuple[str, bytes] | None:
+    """Returns the name and the seed of the key for checkpoints, if the store has one."""
+    file = key_file_of(path)
+    data = file.read()
+    if data is None:
+        return None
+    try:
+        key = msgspec.json.decode(data, type=_Key)
+    except msgspec.MsgspecError as error:
+        raise unusable(f"{file.path} is damaged: restore a backup of it") from error
+    return key.name, key.seed
+
+
+def key_file_of(store: str) -> SecretFile:
+    """Returns the file with the key that signs the checkpoints of a store."""
+    return SecretFile(store, ".journal-key")
+
+
+class _Key(msgspec.Struct):
+    name: str
+    seed: bytes
