@@ -148,10 +148,16 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
     migrating.emplace(write_lock_, deadline_to_open(), &interrupt_);
     opening.emplace(opening_lock_, deadline_to_open(), &interrupt_);
   }
-  // A new file gets its tables before it gets a log: if that fails, it is not taken for a copy
-  // without its log.
-  if (is_older) migrate(connection, path_);
-  use_write_ahead_log(connection, path_);
+  const bool is_new = is_older && is_empty(connection);
+  try {
+    use_write_ahead_log(connection, path_);
+    if (is_older) migrate(connection, path_);
+  } catch (...) {
+    // The next opening would take a file with a log but no tables for a copy without its log.
+    write_connection_.reset();
+    if (is_new) std::ignore = ::truncate(path_.c_str(), 0);
+    throw;
+  }
   if (!is_older) {
     // Removes the private file that a killed bulk write may have left.
     const LockGuard cleaning(write_lock_, std::try_to_lock);
