@@ -38,7 +38,7 @@ ifeq ($(shell uname),Darwin)
 export CMAKE_PREFIX_PATH := $(shell brew --prefix sqlite openssl@3 2>/dev/null | paste -sd : -)
 endif
 
-CPP_FILES := $(shell find cpp tests/cpp tests/power -name '*.cpp' -o -name '*.hpp')
+CPP_FILES := $(shell find cpp tests/cpp tests/faults tests/power -name '*.cpp' -o -name '*.hpp')
 CORE_FILES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.sql')
 
 .PHONY: help demo test check torture lint generate docs pictures wheels bench coverage sanitize clean
@@ -201,6 +201,7 @@ core-tests: build/coverage/build.ninja .venv/tools
 	@find tests/cpp -name '*.cpp' ! -path '*/sqlite_format/*' | xargs -P $(CORES) -I{} \
 	  build/coverage/comptroller_tests --no-version --minimal -sf='*{}'
 	@build/coverage/comptroller_tests --no-version --count
+	@test ! -e build/coverage/comptroller_fault_tests || build/coverage/comptroller_fault_tests --no-version --minimal
 
 .PHONY: core-coverage
 core-coverage: core-tests

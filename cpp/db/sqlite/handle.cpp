@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -75,6 +76,13 @@ bool has_failed_to_read(sqlite3* handle) {
       });
 }
 
+// Whether this user may write the database and make files beside it.
+bool may_be_written(sqlite3* handle) {
+  const char* const path = sqlite3_db_filename(handle, "main");
+  if (path == nullptr || ::access(path, R_OK | W_OK) != 0) return false;
+  return ::access(std::filesystem::path(path).parent_path().c_str(), W_OK) == 0;
+}
+
 std::string uri_of(const std::string& path, const char* option) {
   // SQLite takes all other characters literally.
   constexpr std::array<std::pair<char, const char*>, 3> reserved{
@@ -106,12 +114,14 @@ void Handle::check_reason(int result) const {
     if (Error::code_of_system(reason) == Code::unavailable) {
       throw Error::of_system(reason, unopened);
     }
+    // SQLite does not always keep the reason.
+    if (may_be_written(handle()))
+      throw Error(Code::unavailable, std::string(unopened) + " at present; try again");
   }
   if ((result & 0xFF) == SQLITE_CORRUPT && has_failed_to_read(handle())) {
     throw_failure(SQLITE_IOERR);
   }
-  if ((result & 0xFF) == SQLITE_READONLY &&
-      ::access(sqlite3_db_filename(handle(), "main"), W_OK) == 0) {
+  if ((result & 0xFF) == SQLITE_READONLY && may_be_written(handle())) {
     throw Error(Code::unavailable, std::string(unopened) + " for writing at present; try again");
   }
 }
