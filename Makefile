@@ -17,6 +17,8 @@
 #                   instructions need valgrind
 #   make coverage   an HTML report of the core's branches that the tests take
 #   make sanitize   the tests of the core under SANITIZE (address,undefined; or thread)
+#   make fuzz       each fuzz target for FUZZ_S seconds (60), or those of FUZZ; needs CLANG (clang++)
+#   make torture-planted   which tests find the defects of tests/planted, or those of PLANTED; takes hours
 #   make clean
 
 SHELL := /bin/bash
@@ -28,6 +30,9 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 SANITIZE ?= address,undefined
+CLANG ?= clang++
+FUZZ_S ?= 60
+FUZZ ?= $(FUZZ_CORE) $(FUZZ_FORMAT)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 CORES := $(shell getconf _NPROCESSORS_ONLN)
@@ -41,7 +46,7 @@ endif
 CPP_FILES := $(shell find cpp tests/cpp tests/faults tests/power -name '*.cpp' -o -name '*.hpp')
 CORE_FILES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.sql')
 
-.PHONY: help demo test check torture lint generate docs pictures wheels bench coverage sanitize clean
+.PHONY: help demo test check torture torture-planted lint generate docs pictures wheels bench coverage sanitize fuzz clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -94,8 +99,22 @@ sanitize: | system
 	@cmake -S . -B build/sanitize -G Ninja $(CORE_TESTS) -DCOMPTROLLER_SANITIZE=$(SANITIZE) >/dev/null
 	@cmake --build build/sanitize
 	@build/sanitize/sqlite_format_tests --no-version
-	@for target in page record wal_index; do build/sanitize/fuzz_$$target -n 2000; done
 	@build/sanitize/comptroller_tests --no-version
+	@$(call replay,build/sanitize)
+	@for target in $(filter-out builder commits,$(FUZZ_FORMAT)); do build/sanitize/fuzz_$$target -n 2000 1; done
+
+fuzz: | system
+	@cmake -S . -B build/fuzz -G Ninja $(CORE_TESTS) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=$(CLANG) \
+	  -DCOMPTROLLER_SANITIZE=address,undefined,fuzzer-no-link >/dev/null
+	@cmake --build build/fuzz --target fuzz_core $(FUZZ_FORMAT:%=fuzz_%)
+	@for target in $(FUZZ); do \
+	  echo "== fuzz $$target"; mkdir -p build/fuzz/corpus/$$target; \
+	  program=build/fuzz/fuzz_$$target; [ -x $$program ] || program=build/fuzz/fuzz_core; \
+	  FUZZ_TARGET=$$target $$program -max_total_time=$(FUZZ_S) -timeout=20 -rss_limit_mb=4096 -verbosity=0 \
+	    -artifact_prefix=build/fuzz/$$target- build/fuzz/corpus/$$target tests/cpp/fuzz/corpus/$$target; done
+
+torture-planted: .venv/package .venv/tools
+	@$(BIN)/python tests/planted/run.py $(PLANTED)
 
 clean:
 	rm -rf build dist .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
@@ -188,6 +207,13 @@ CORE_TESTS := -DCMAKE_BUILD_TYPE=Debug -DCOMPTROLLER_TESTS=ON -DCOMPTROLLER_MODU
 GCOVR := $(BIN)/gcovr --root . --filter cpp/model/ --filter cpp/rules/ --exclude-throw-branches \
   --exclude-unreachable-branches --merge-lines --fail-under-branch 95 build/coverage
 
+# The fuzz targets, and the command that runs those of a build folder with their committed inputs.
+FUZZ_CORE := address amount call csv cursor documents load note proof request timestamp
+FUZZ_FORMAT := builder commits page record wal_index
+replay = for target in $(FUZZ_CORE); do \
+  FUZZ_TARGET=$$target $(1)/fuzz_core tests/cpp/fuzz/corpus/$$target/*; done; \
+  for target in $(FUZZ_FORMAT); do $(1)/fuzz_$$target tests/cpp/fuzz/corpus/$$target/*; done
+
 build/coverage/build.ninja: | system
 	@cmake -S . -B build/coverage -G Ninja $(CORE_TESTS) -DCOMPTROLLER_COVERAGE=ON >/dev/null
 
@@ -198,7 +224,8 @@ core-tests: build/coverage/build.ninja .venv/tools
 	@cmake --build build/coverage
 	@find build/coverage -name '*.gcda' -delete
 	@build/coverage/sqlite_format_tests --no-version --minimal
-	@find tests/cpp -name '*.cpp' ! -path '*/sqlite_format/*' | xargs -P $(CORES) -I{} \
+	@$(call replay,build/coverage)
+	@find tests/cpp -name '*.cpp' ! -path '*/sqlite_format/*' ! -path '*/fuzz/*' | xargs -P $(CORES) -I{} \
 	  build/coverage/comptroller_tests --no-version --minimal -sf='*{}'
 	@build/coverage/comptroller_tests --no-version --count
 	@test ! -e build/coverage/comptroller_fault_tests || build/coverage/comptroller_fault_tests --no-version --minimal

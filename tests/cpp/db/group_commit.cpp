@@ -12,6 +12,7 @@
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/database.hpp"
 #include "model/error.hpp"
+#include "synchronisations.hpp"
 #include "threads.hpp"
 
 namespace comptroller::db {
@@ -49,6 +50,18 @@ TEST_CASE("every answered write is stored and visible to the next reader") {
   CHECK(unseen == 0);
   CHECK(count(*database) == threads * writes_of_each);
 }
+
+#ifdef __linux__
+TEST_CASE("a write returns after the disk has its commit") {
+  const Folder folder;
+  const auto database = sqlite::open(folder / "a.db", {});
+  for (std::int64_t key = 1; key <= 5; ++key) {
+    const int before = synchronisations();
+    database->write([&](Connection& connection) { insert(connection, key); });
+    CHECK(synchronisations() > before);
+  }
+}
+#endif
 
 TEST_CASE("failed work is undone alone and reported to its own caller") {
   const auto database = sqlite::open("", {.is_temporary = true});
@@ -130,6 +143,32 @@ TEST_CASE("a symbol that failed work created is created again") {
   CHECK(reader->symbols().text(key) == "word");
   CHECK_FALSE(reader->symbols().find("other").has_value());
   CHECK_THROWS_AS(reader->symbols().text(999), Error);
+}
+
+TEST_CASE("a symbol of failed work is created again by other work of its commit") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  std::promise<void> has_begun;
+  std::promise<void> may_end;
+  std::jthread holding([&] {
+    database->write([&](Connection&) {
+      has_begun.set_value();
+      may_end.get_future().wait();
+    });
+  });
+  has_begun.get_future().wait();
+  std::int64_t key = 0;
+  std::promise<bool> is_kept;
+  database->write_later(
+      [](Connection& connection) {
+        connection.symbols().intern("word");
+        throw Error(Code::not_found, "");
+      },
+      [](const std::exception_ptr&) {});
+  database->write_later([&](Connection& connection) { key = connection.symbols().intern("word"); },
+                        [&](const std::exception_ptr& failure) { is_kept.set_value(!failure); });
+  may_end.set_value();
+  CHECK(is_kept.get_future().get());
+  CHECK(database->reader()->symbols().find("word") == key);
 }
 
 TEST_CASE("a bulk write is kept or undone as its work returns, while others write") {

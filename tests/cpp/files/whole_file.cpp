@@ -13,6 +13,7 @@
 
 #include "load/folder.hpp"
 #include "model/error.hpp"
+#include "synchronisations.hpp"
 
 namespace comptroller::files {
 namespace {
@@ -49,6 +50,17 @@ std::string refusal(const std::string& path, const std::string& text = "new",
   }
   return "written";
 }
+
+#ifdef __linux__
+TEST_CASE("a file and its folder are on the disk when it is committed") {
+  const load::Folder folder;
+  WholeFile file(folder / "claims.csv");
+  file.write("new");
+  const int before = synchronisations();
+  file.commit();
+  CHECK(synchronisations() == before + 2);
+}
+#endif
 
 TEST_CASE("a file gets its name when it is committed") {
   const load::Folder folder;

@@ -195,5 +195,12 @@ TEST_CASE("amounts are equal if their values are") {
   CHECK_FALSE(Amount{"1.5"} == Amount{"1.51"});
 }
 
+TEST_CASE("amounts that differ in their last digit are not equal") {
+  CHECK(same_value("1.50", "1.5"));
+  CHECK_FALSE(same_value("1.000000000000000001", "1"));
+  CHECK_FALSE(same_value("99999999999999999999.999999999999999999",
+                         "99999999999999999999.999999999999999998"));
+}
+
 }  // namespace
 }  // namespace comptroller

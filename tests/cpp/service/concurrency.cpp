@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "service/call_resources.hpp"
 #include "service/service_fixture.hpp"
 #include "threads.hpp"
 
@@ -11,6 +12,18 @@ namespace comptroller::service {
 namespace {
 
 constexpr int threads = 8;
+
+TEST_CASE("many threads reserve idempotency keys at once") {
+  constexpr int keys_of_each = 3000;
+  KeysInFlight keys;
+  in_threads(threads, [&](int thread) {
+    for (int i = 0; i < keys_of_each; ++i) {
+      keys.reserve({"acme", "controls.create", std::to_string(thread * keys_of_each + i)});
+    }
+  });
+  const auto reserved = keys.reserve({"acme", "controls.create", "0"});  // all were released
+  CHECK(refusal_of([&] { keys.reserve(*reserved); }).code == "idempotency-in-flight");
+}
 
 TEST_CASE("of many threads that delete one control, one succeeds") {
   ServiceFixture fixture;

@@ -460,3 +460,17 @@ def until(is_true: Callable[[], bool], within_s: float = 30) -> None:
             return
         ended.wait(0.02)
     raise AssertionError("the condition did not become true")
+
+
+def test_only_the_holder_of_the_lease_reports(svc: comptroller.Service) -> None:
+    from comptroller import _core
+
+    svc.webhooks.create(url="http://127.0.0.1:1/x")
+    place = svc.host.store_with_principal()
+    (webhook,) = _core.active_webhooks(*place)
+    assert _core.lease_delivery(*place, "mine", 60)
+    assert not _core.lease_delivery(*place, "else", 60)
+    at = webhook.considered
+    for holder, may_report in (("else", False), ("mine", True)):
+        reported = _core.report_deliveries(*place, holder, webhook.key, at, at, [])
+        assert reported == may_report

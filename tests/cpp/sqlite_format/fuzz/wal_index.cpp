@@ -44,7 +44,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::memcpy(sound.data(), region, region_size);
   const auto before = LastCommit::read(base.reader.handle());
   for (std::size_t at = 0; at + 3 <= size; at += 3) {
-    region[(data[at] << 8U | data[at + 1]) % region_size] = static_cast<char>(data[at + 2]);
+    const std::size_t place = std::size_t{data[at]} << 8U | data[at + 1];
+    region[place % region_size] = static_cast<char>(data[at + 2]);
   }
   attempt([&] {
     const auto snapshot = Snapshot::make(base.reader.handle());
