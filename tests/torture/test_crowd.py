@@ -121,7 +121,8 @@ def test_a_crowd_for_minutes(tmp_path: Path, million_claims: Path, figures: dict
     assert refusals <= {("load at the end", 503)}
     # 503 if its queue is full.
     assert {s for name, s in crowd.counts if name.startswith("flood")} <= {400, 503}
-    assert all(s < 500 for name, s in crowd.counts if name.startswith("garbage"))
+    # 501 and 505: an unknown transfer coding or version of HTTP.
+    assert all(s < 500 or s in (501, 505) for name, s in crowd.counts if name.startswith("garbage"))
     assert not [name for name, _ in crowd.counts if name.endswith("_behave")]
     assert (code, "Traceback" in log) == (0, False)
     for member in ("rss_mib", "descriptors"):
