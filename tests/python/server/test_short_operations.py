@@ -5,9 +5,11 @@ The core leaves requests with another spelling of the scheme `Bearer` to the app
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
 import re
+import select
 import shutil
 import signal
 import socket
@@ -16,10 +18,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
 from threading import Barrier, Event
+from typing import Any
 from urllib.parse import urlsplit
 
 import comptroller
 import pytest
+from comptroller.http.writes import Writes
 from comptroller.values import KINDS
 from on_loopback import SECRET, TLS, Start, httpx2, register, start  # noqa: F401
 from serving import serving
@@ -497,3 +501,23 @@ def test_a_read_with_a_body_is_refused_equally(both: tuple[Opened, Opened]) -> N
         for opened in both
     )
     assert first == second
+
+
+def test_an_outcome_that_arrives_before_its_callback_is_kept(
+    operator: comptroller.Service,
+) -> None:
+    async def write() -> Any:
+        store, principal = operator.host.store_with_principal()
+        writes = Writes(store, asyncio.get_running_loop())
+        body = json.dumps({"id": "early"}).encode()
+        ticket = writes.deferred.submit(store, principal, "identities.put", [], body, None, None)
+        select.select([writes.deferred.fileno()], [], [], 30)
+        arrived = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_later(0.01, arrived.set_result, None)
+        await arrived  # the loop has read the descriptor
+        outcomes: list[Any] = []
+        writes.expect(ticket, outcomes.append)
+        return outcomes
+
+    ((answer, is_replay),) = asyncio.run(write())
+    assert (json.loads(answer)["id"], is_replay) == ("early", False)
