@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // The number of faults of each operation, unless this is a long run.
-constexpr std::size_t few = 3;
+constexpr std::size_t few = 2;
 
 // Returns the time to inject faults into one operation in a long run, which the variable TORTURE
 // has in seconds.
