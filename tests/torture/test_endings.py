@@ -130,9 +130,9 @@ def test_a_server_ends_when_it_is_told_to(tmp_path: Path, figures: dict[str, Any
         def end_some(part: int) -> None:
             for number in range(part, ENDINGS, AT_ONCE):
                 endings.append(end_one(stores[part], number))
+                figures["endings"] = len(endings)
 
         list(threads.map(end_some, range(AT_ONCE)))
-    figures["endings"] = len(endings)
     figures["longest, s"] = max(each.seconds for each in endings)
     figures["whole answers"] = sum(each.whole for each in endings)
     figures["requests without an answer"] = sum(each.unanswered for each in endings)
