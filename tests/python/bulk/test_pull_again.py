@@ -354,7 +354,7 @@ class Long:
 def test_an_interrupted_pull_continues(here: comptroller.Service) -> None:
     there = Long(131_000)
     source = comptroller.Service(cast("Host", there), "there")
-    there.interrupted_at = 2_000
+    there.interrupted_at = 1_000
     with pytest.raises(KeyboardInterrupt) as early:
         pulling.pull(source, here, "orchestrations")
     assert "load_result" not in vars(early.value)
