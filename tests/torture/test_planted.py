@@ -15,6 +15,7 @@ ROW = re.compile(r"\| ([a-z0-9-]+) \| .+ \| (.+) \| ([0-9-]+) \|")
 
 
 def test_the_tests_find_planted_defects(figures: dict[str, Any]) -> None:
+    """The tests find planted defects."""
     rows = map(ROW.fullmatch, (PLANTED / "results.md").read_text(encoding="utf-8").splitlines())
     found = {row[1]: (row[2], row[3]) for row in rows if row}
     assert set(found) == {path.stem for path in PLANTED.glob("*.patch")}
