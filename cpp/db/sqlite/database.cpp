@@ -155,17 +155,9 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
     // copy. It is on disk before the database: SQLite synchronises the folder for its journal.
     ::close(::open(private_file.c_str(), O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   }
-  const bool is_new = is_older && is_empty(connection);
-  try {
-    use_write_ahead_log(connection, path_);
-    if (is_older) migrate(connection, path_);
-  } catch (...) {
-    // If that file could not be created either, an empty one is no copy.
-    write_connection_.reset();
-    if (is_new) std::ignore = ::truncate(path_.c_str(), 0);
-    throw;
-  }
+  use_write_ahead_log(connection, path_);
   if (is_older) {
+    migrate(connection, path_);
     ::unlink(private_file.c_str());
   } else {
     // Removes what a killed bulk write may have left.
