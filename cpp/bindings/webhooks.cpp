@@ -41,21 +41,25 @@ auto released(const Store& store, const auto& work) {
 
 void bind_webhooks(py::module_& module) {
   using py::arg;
-  freeze(
-      py::class_<service::ActiveWebhook>(module, "ActiveWebhook")
-          .def_readonly("key", &service::ActiveWebhook::key)
-          .def_readonly("id", &service::ActiveWebhook::id)
-          .def_readonly("url", &service::ActiveWebhook::url)
-          .def_readonly("is_of_client", &service::ActiveWebhook::is_of_client)
-          .def_property_readonly(
-              "considered",
-              [](const service::ActiveWebhook& self) { return place_of(self.considered); })
-          .def(
-              "sign",
-              [](const service::ActiveWebhook& self, const py::bytes& content, std::int64_t now) {
-                return self.signers.sign(std::string_view(content), Timestamp{now});
-              },
-              arg("content"), arg("now")));
+  freeze(py::class_<service::Destination>(module, "Destination")
+             .def_property_readonly(
+                 "updated_at",
+                 [](const service::Destination& self) { return self.updated_at.microseconds; })
+             .def_readonly("url", &service::Destination::url)
+             .def_readonly("is_of_client", &service::Destination::is_of_client)
+             .def(
+                 "sign",
+                 [](const service::Destination& self, const py::bytes& content, std::int64_t now) {
+                   return self.signers.sign(std::string_view(content), Timestamp{now});
+                 },
+                 arg("content"), arg("now")));
+  freeze(py::class_<service::ActiveWebhook>(module, "ActiveWebhook")
+             .def_readonly("key", &service::ActiveWebhook::key)
+             .def_readonly("id", &service::ActiveWebhook::id)
+             .def_property_readonly(
+                 "considered",
+                 [](const service::ActiveWebhook& self) { return place_of(self.considered); })
+             .def_readonly("destination", &service::ActiveWebhook::destination));
   freeze(py::class_<WebhookEvent>(module, "WebhookEvent")
              .def_property_readonly("record",
                                     [](const WebhookEvent& self) {
@@ -94,6 +98,7 @@ void bind_webhooks(py::module_& module) {
                  arg("attempted_at"), arg("next_attempt_at"), arg("error")));
   freeze(
       py::class_<service::EventBatch>(module, "EventBatch")
+          .def_readonly("destination", &service::EventBatch::destination)
           .def_property_readonly(
               "next", [](const service::EventBatch& self) { return place_of(self.next); })
           .def_readonly("is_at_end", &service::EventBatch::is_at_end)

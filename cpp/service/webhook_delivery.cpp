@@ -74,16 +74,24 @@ std::string body_of(const store::Undelivered& event, std::string_view data) {
   return body.append(R"(,"data":)").append(data).append("}");
 }
 
+Destination destination_of(db::Connection& connection, const store::Stored<Webhook>& stored,
+                           std::string_view key) {
+  const Webhook& webhook = stored.record;
+  return {webhook.updated_at, webhook.url.value, webhook.customer_id.has_value(),
+          WebhookSigners(key, store::secret_ids(connection, stored.key))};
+}
+
 // Collects the events of one webhook.
 class Taking {
  public:
-  Taking(db::Connection& connection, const EventQuery& query, const Webhook& webhook,
+  Taking(db::Connection& connection, const EventQuery& query, const store::Stored<Webhook>& stored,
          std::string key)
       : connection_(connection),
         query_(query),
-        webhook_(webhook),
+        webhook_(stored.record),
         key_(std::move(key)),
-        audience_(webhook.customer_id ? Audience::client : Audience::provider) {}
+        audience_(webhook_.customer_id ? Audience::client : Audience::provider),
+        batch_{.destination = destination_of(connection, stored, key_)} {}
 
   EventBatch run(Timestamp now) {
     for (store::Undelivered& event :
@@ -191,9 +199,8 @@ std::vector<ActiveWebhook> active_webhooks(Service& service, const Principal& pr
     const Webhook& webhook = stored.record;
     if (webhook.status != WebhookStatus::active) continue;
     if (key.empty()) key = require_key(service);
-    active.push_back({stored.key, webhook.id.value, webhook.url.value,
-                      webhook.customer_id.has_value(), store::considered(*connection, stored.key),
-                      WebhookSigners(key, store::secret_ids(*connection, stored.key))});
+    active.push_back({stored.key, webhook.id.value, store::considered(*connection, stored.key),
+                      destination_of(*connection, stored, key)});
   }
   return active;
 }
@@ -207,8 +214,7 @@ EventBatch take_events(Service& service, const Principal& principal, const Event
   if (!stored || stored->record.status != WebhookStatus::active) {
     throw Error(Code::not_found, "the webhook was deleted or paused");
   }
-  return Taking(*connection, query, stored->record, require_key(service))
-      .run(service.environment().now());
+  return Taking(*connection, query, *stored, require_key(service)).run(service.environment().now());
 }
 
 bool report_deliveries(Service& service, const Principal& principal, const DeliveryReport& report) {

@@ -26,14 +26,20 @@ class WebhookSigners {
   Timestamp previous_until_;
 };
 
+// Where the requests of a webhook go, and how they are signed, as of its last change.
+struct Destination {
+  Timestamp updated_at;
+  std::string url;
+  bool is_of_client = false;
+  WebhookSigners signers;
+};
+
 // A webhook that is not paused.
 struct ActiveWebhook {
   std::int64_t key = 0;
   std::string id;
-  std::string url;
-  bool is_of_client = false;
   store::FeedPosition considered;
-  WebhookSigners signers;
+  Destination destination;
 };
 std::vector<ActiveWebhook> active_webhooks(Service& service, const Principal& principal);
 
@@ -52,11 +58,12 @@ struct EventQuery {
   std::int64_t max_events = 0;  // new ones
 };
 struct EventBatch {
-  std::vector<WebhookEvent> retries;  // at most one of each record
-  std::vector<WebhookEvent> events;   // in order
-  store::FeedPosition next;           // after the events, and after changes without one
-  bool is_at_end = true;              // of the journal
-  std::optional<Timestamp> next_due;  // of a retry
+  Destination destination;                           // as it was when the events were read
+  std::vector<WebhookEvent> retries = {};            // at most one of each record
+  std::vector<WebhookEvent> events = {};             // in order
+  store::FeedPosition next = {};                     // after events, and changes without one
+  bool is_at_end = true;                             // of the journal
+  std::optional<Timestamp> next_due = std::nullopt;  // of a retry
 };
 // Visits a bounded number of changes. Throws not_found if the webhook was deleted or paused.
 EventBatch take_events(Service& service, const Principal& principal, const EventQuery& query);

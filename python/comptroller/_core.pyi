@@ -358,6 +358,19 @@ def verifier_key(name: str, seed: bytes) -> str:
 _Place = tuple[int, int, int]
 
 @final
+class Destination:
+    """Where the requests of a webhook go, and how they are signed, as of its last change."""
+
+    @property
+    def updated_at(self) -> int: ...
+    @property
+    def url(self) -> str: ...
+    @property
+    def is_of_client(self) -> bool: ...
+    def sign(self, content: bytes, now: int) -> str:
+        """Returns the signatures of a request that is sent at a time in microseconds."""
+
+@final
 class ActiveWebhook:
     """A webhook that is not paused, and its progress."""
 
@@ -366,13 +379,9 @@ class ActiveWebhook:
     @property
     def id(self) -> str: ...
     @property
-    def url(self) -> str: ...
-    @property
-    def is_of_client(self) -> bool: ...
-    @property
     def considered(self) -> _Place: ...
-    def sign(self, content: bytes, now: int) -> str:
-        """Returns the signatures of a request that is sent at a time in microseconds."""
+    @property
+    def destination(self) -> Destination: ...
 
 @final
 class WebhookEvent:
@@ -404,6 +413,10 @@ class WebhookEvent:
 @final
 class EventBatch:
     """Events to deliver: due retries, at most one of each record, and new events in order."""
+
+    @property
+    def destination(self) -> Destination:
+        """As it was when the events were read."""
 
     @property
     def next(self) -> _Place: ...

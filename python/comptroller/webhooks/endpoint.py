@@ -78,6 +78,7 @@ class Endpoint:
     def __init__(self, delivery: Delivery, webhook: ActiveWebhook) -> None:
         self._delivery = delivery
         self._webhook = webhook
+        self._destination = webhook.destination
         self._stored = webhook.considered
         self._considered = webhook.considered
         self._changed = asyncio.Event()
@@ -89,6 +90,9 @@ class Endpoint:
     def update(self, webhook: ActiveWebhook) -> None:
         """Continues with the present state of the webhook, after a commit of any process."""
         self._webhook = webhook
+        # The events of a window may have been read with a later state than this one.
+        if webhook.destination.updated_at > self._destination.updated_at:
+            self._destination = webhook.destination
         self._changed.set()
 
     def stop(self) -> None:
@@ -99,7 +103,6 @@ class Endpoint:
     async def run(self) -> None:
         """Delivers until `stop`, or until another process or a replay changed the progress."""
         while not self._is_stopping and self._delivery.is_leased():
-            self._changed.clear()
             try:
                 batch = await self._take()
             except NotFound:
@@ -117,17 +120,24 @@ class Endpoint:
         return self._failures >= _DOWN_AFTER
 
     async def _take(self) -> EventBatch:
+        """Reads events and, as of the same moment, where they go."""
         is_down = self._is_down()
         window = _CONCURRENCY if self._failures else _WINDOW
-        return await asyncio.to_thread(
-            _core.take_events,
-            self._delivery.store,
-            self._delivery.principal,
-            self._webhook.key,
-            self._considered,
-            1 if is_down else window,
-            0 if is_down else window,
-        )
+        while True:
+            self._changed.clear()
+            batch = await asyncio.to_thread(
+                _core.take_events,
+                self._delivery.store,
+                self._delivery.principal,
+                self._webhook.key,
+                self._considered,
+                1 if is_down else window,
+                0 if is_down else window,
+            )
+            # After a change meanwhile the batch may go to a former place.
+            if self._is_stopping or not self._changed.is_set():
+                self._destination = batch.destination
+                return batch
 
     async def _deliver(self, batch: EventBatch) -> list[tuple[WebhookEvent, bool]]:
         """Returns the events of a batch, each with whether it was delivered."""
@@ -189,10 +199,13 @@ class Endpoint:
         headers = {
             "webhook-id": event.webhook_id,
             "webhook-timestamp": seconds,
-            "webhook-signature": self._webhook.sign(content, now),
+            "webhook-signature": self._destination.sign(content, now),
         }
         return await self._delivery.sender.post(
-            self._webhook.url, headers, event.body, is_of_client=self._webhook.is_of_client
+            self._destination.url,
+            headers,
+            event.body,
+            is_of_client=self._destination.is_of_client,
         )
 
     async def _report(self, batch: EventBatch, outcomes: list[tuple[WebhookEvent, bool]]) -> bool:

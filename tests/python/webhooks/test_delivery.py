@@ -150,7 +150,7 @@ def test_a_webhook_of_a_customer_gets_its_events_as_the_customer_sees_them(
     svc.load("claims", [claim(1)])  # of the customer `default`
     store, principal = svc.host.store_with_principal()
     (webhook,) = _core.active_webhooks(store, principal)
-    assert (webhook.id, webhook.is_of_client) == (made.id, True)
+    assert (webhook.id, webhook.destination.is_of_client) == (made.id, True)
     batch = _core.take_events(store, principal, webhook.key, webhook.considered, 10, 10)
     (event,) = batch.events
     assert json.loads(event.body)["data"]["id"] == "alice"
@@ -238,6 +238,36 @@ def test_a_slow_receiver_delays_no_other(svc: comptroller.Service) -> None:
         assert stuck.received == []
         released.set()
         stuck.take(300)
+
+
+def test_no_event_after_a_change_of_the_url_goes_to_the_former_one(
+    svc: comptroller.Service,
+) -> None:
+    """The URL changes while a request is in flight, so that delivery goes on at once."""
+    arrived, changed = threading.Semaphore(0), threading.Semaphore(0)
+
+    def hold(received: Received) -> int:
+        if received.event["data"]["id"].startswith("before"):
+            arrived.release()
+            assert changed.acquire(timeout=30)
+        return 200
+
+    with Receiver(hold) as former, Receiver(hold) as later, delivering(svc):
+        made = svc.webhooks.create(url=former.url)
+        svc.identities.put(id="before-0")
+        for turn in range(10):
+            assert arrived.acquire(timeout=30)
+            svc.webhooks.update(made.id, url=(former, later)[turn % 2].url)
+            svc.identities.put(id=f"{turn % 2}-{turn}")
+            svc.identities.put(id=f"before-{turn + 1}")
+            changed.release()
+        assert arrived.acquire(timeout=30)
+        changed.release()
+    for turn, receiver in enumerate((former, later)):
+        ids = [each.event["data"]["id"] for each in receiver.received]
+        assert [id for id in ids if not id.startswith("before")] == [
+            f"{turn}-{each}" for each in range(turn, 10, 2)
+        ]
 
 
 def test_a_receiver_that_does_not_answer_in_time_failed(svc: comptroller.Service) -> None:

@@ -158,5 +158,5 @@ def test_the_signatures_of_a_rotation_end(tmp_path: Path) -> None:
         assert timedelta(hours=23) < until - datetime.now(UTC) < timedelta(hours=25)
         (webhook,) = _core.active_webhooks(*svc.host.store_with_principal())
         moment = int(until.timestamp() * 1_000_000)
-        assert webhook.sign(b"x", moment - 1_000_000).count("v1,") == 2
-        assert webhook.sign(b"x", moment + 1_000_000).count("v1,") == 1
+        assert webhook.destination.sign(b"x", moment - 1_000_000).count("v1,") == 2
+        assert webhook.destination.sign(b"x", moment + 1_000_000).count("v1,") == 1
