@@ -1,15 +1,13 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
+#include <exception>
 #include <functional>
-#include <future>
 #include <mutex>
-#include <system_error>
 #include <thread>
+#include <utility>
 
 #include "journal/hash.hpp"
 #include "json/reader.hpp"
@@ -48,15 +46,14 @@ class ParsedLines {
         documents_(input),
         readers_(input.is_for_loading_thread()
                      ? 1
-                     : std::clamp(std::thread::hardware_concurrency(), 1U, max_threads)) {
+                     : std::clamp(std::thread::hardware_concurrency(), 1U, max_threads)),
+        batches_(input.is_for_loading_thread() ? 1 : max_ahead + readers_.size()) {
     if (input.is_for_loading_thread()) return;
-    // Everything that can fail is done before a thread starts.
-    for (std::size_t batch = 1; batch < max_ready_batches + readers_.size(); ++batch) add_slot({});
     threads_.reserve(readers_.size());
     for (json::Reader& reader : readers_) {
       try {
-        threads_.emplace_back([&](const std::stop_token& stop) { run(reader, stop); });
-      } catch (const std::system_error&) {  // fewer threads are enough
+        threads_.emplace_back([&] { run(reader); });
+      } catch (...) {  // fewer threads are enough
         if (threads_.empty()) throw;
         break;
       }
@@ -65,8 +62,13 @@ class ParsedLines {
 
   // Ends the threads, even before the end of the input.
   ~ParsedLines() {
-    for (std::jthread& thread : threads_) thread.request_stop();
-    if (!threads_.empty() && !is_read_) input_.abandon();
+    bool was_read = true;
+    {
+      const std::lock_guard lock(mutex_);
+      was_read = std::exchange(is_read_, true);
+    }
+    may_read_.notify_all();
+    if (!threads_.empty() && !was_read) input_.abandon();
   }
   ParsedLines(const ParsedLines&) = delete;
   ParsedLines& operator=(const ParsedLines&) = delete;
@@ -76,18 +78,16 @@ class ParsedLines {
   // `done` and reuses their vector. Parsing threads are idle more often than the loading thread.
   Lines next(Lines done, const std::function<void()>& while_waiting) {
     if (is_ended_) return {};
-    Batch batch;
     if (threads_.empty()) {
-      batch = parse(readers_.front(), documents_.next(), std::move(done));
+      batches_.front().lines = std::move(done);
+      parse(readers_.front(), documents_.next(), batches_.front());
     } else {
-      add_slot(std::move(done));
-      while (batches_.front().wait_for(callback_interval) == std::future_status::timeout) {
-        while_waiting();
-      }
-      std::future<Batch> parsed = std::move(batches_.front());
-      batches_.pop_front();
-      batch = parsed.get();
+      give_back(std::move(done));
+      wait(while_waiting);
     }
+    Batch& batch = batches_[first_];
+    if (batch.failure) std::rethrow_exception(batch.failure);
+    is_taken_ = true;
     is_ended_ = batch.lines.empty();
     for (const auto& [path, times] : batch.unknown_members) {
       json::count_unknown(unknown_members_, path, times);
@@ -97,8 +97,10 @@ class ParsedLines {
 
   // Whether next() returns without waiting.
   bool is_ready() const {
-    return !threads_.empty() &&
-           batches_.front().wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    if (threads_.empty()) return false;
+    const std::lock_guard lock(mutex_);
+    const std::size_t next = is_taken_ ? (first_ + 1) % batches_.size() : first_;
+    return batches_[next].is_parsed;
   }
 
   // Whether next() reads and parses in the caller's thread.
@@ -109,69 +111,89 @@ class ParsedLines {
 
  private:
   struct Batch {
-    Lines lines;  // at most 1.25 MiB of the input; empty at its end
-    json::UnknownMembers unknown_members;
-  };
-  // A batch to parse, and the vector to use for its lines.
-  struct Slot {
-    std::promise<Batch> batch;
-    Lines lines;
-    std::vector<Document> documents = {};
-    std::shared_ptr<const char[]> window = {};  // owns the texts of the documents
+    Lines lines = {};  // at most 1.25 MiB of the input; empty at its end
+    json::UnknownMembers unknown_members = {};
+    std::exception_ptr failure = {};
+    bool is_parsed = false;
   };
 
   static constexpr std::chrono::milliseconds callback_interval{100};
   static constexpr unsigned max_threads = 16;
-  static constexpr std::size_t max_ready_batches = 4;  // in addition to those being parsed
+  static constexpr std::size_t max_ahead = 12;  // in addition to those being parsed
 
-  void add_slot(Lines lines) {
-    Slot slot{{}, std::move(lines)};
-    std::future<Batch> batch = slot.batch.get_future();
+  // Gives the first batch, if it was taken, to the parsing threads. Those that wait for room are
+  // woken when there is room for several batches, because each wake takes time.
+  void give_back(Lines done) {
+    if (!std::exchange(is_taken_, false)) return;
     {
       const std::lock_guard lock(mutex_);
-      slots_.push_back(std::move(slot));
-      changed_.notify_one();
+      Batch& batch = batches_[first_];
+      batch.lines = std::move(done);
+      batch.is_parsed = false;
+      first_ = (first_ + 1) % batches_.size();
+      if (--count_ > batches_.size() / 2) return;
     }
-    batches_.push_back(std::move(batch));
+    may_read_.notify_all();
   }
 
-  void run(json::Reader& reader, const std::stop_token& stop) {
-    while (std::optional<Slot> slot = read(stop)) {
-      try {
-        slot->batch.set_value(parse(reader, std::move(slot->documents), std::move(slot->lines)));
-      } catch (...) {
-        slot->batch.set_exception(std::current_exception());
-      }
-    }
-  }
-
-  // Reads the documents of the next batch. Returns nullopt after the end or a failure of the input,
-  // or when this object is being destroyed.
-  std::optional<Slot> read(const std::stop_token& stop) {
-    const std::lock_guard turn(reading_);
-    if (is_read_) return std::nullopt;
+  // Waits until the first batch is parsed.
+  void wait(const std::function<void()>& while_waiting) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, stop, [&] { return !slots_.empty(); });
-    if (stop.stop_requested()) return std::nullopt;
-    Slot slot = std::move(slots_.front());
-    slots_.pop_front();
-    lock.unlock();
-    try {
-      slot.documents = documents_.next();
-      slot.window = documents_.window();
-      is_read_ = slot.documents.empty();
-      return slot;
-    } catch (...) {
-      is_read_ = true;
-      slot.batch.set_exception(std::current_exception());
-      return std::nullopt;
+    while (!parsed_.wait_for(lock, callback_interval, [&] { return batches_[first_].is_parsed; })) {
+      lock.unlock();
+      while_waiting();
+      lock.lock();
     }
   }
 
-  Batch parse(json::Reader& reader, std::vector<Document> documents, Lines done) const {
-    done.clear();
-    Batch batch;
-    batch.lines = std::move(done);
+  void run(json::Reader& reader) {
+    while (Batch* const batch = begin_reading()) {
+      std::vector<Document> documents;
+      std::shared_ptr<const char[]> window;  // owns the texts of the documents
+      batch->failure = {};
+      try {
+        documents = documents_.next();
+        window = documents_.window();
+      } catch (...) {
+        batch->failure = std::current_exception();
+      }
+      end_reading(!documents.empty());
+      try {
+        if (!batch->failure) parse(reader, std::move(documents), *batch);
+      } catch (...) {
+        batch->failure = std::current_exception();
+      }
+      {
+        const std::lock_guard lock(mutex_);
+        batch->is_parsed = true;
+        if (batch != &batches_[first_]) continue;
+      }
+      parsed_.notify_one();
+    }
+  }
+
+  // Waits until this thread may read, and returns the batch to read. Returns null after the end or
+  // a failure of the input, or when this object is being destroyed.
+  Batch* begin_reading() {
+    std::unique_lock lock(mutex_);
+    may_read_.wait(lock, [&] { return is_read_ || (!is_reading_ && count_ < batches_.size()); });
+    if (is_read_) return nullptr;
+    is_reading_ = true;
+    return &batches_[(first_ + count_++) % batches_.size()];
+  }
+
+  void end_reading(bool has_more) {
+    {
+      const std::lock_guard lock(mutex_);
+      is_reading_ = false;
+      if (!has_more) is_read_ = true;
+    }
+    has_more ? may_read_.notify_one() : may_read_.notify_all();
+  }
+
+  void parse(json::Reader& reader, std::vector<Document> documents, Batch& batch) const {
+    batch.lines.clear();
+    batch.unknown_members.clear();
     json::ReadOptions options;
     options.unknown = &batch.unknown_members;
     options.is_load = true;
@@ -196,7 +218,6 @@ class ParsedLines {
         parsed.text = document.text;
       }
     }
-    return batch;
   }
 
   Input& input_;
@@ -205,18 +226,22 @@ class ParsedLines {
   json::UnknownMembers unknown_members_;
   bool is_ended_ = false;
 
-  std::mutex reading_;  // held by the thread that reads; taken before mutex_
-  Documents documents_;
-  std::atomic<bool> is_read_ = false;  // the input has ended or failed
-
+  Documents documents_;                // of the thread that reads
   std::vector<json::Reader> readers_;  // of each thread, or of the loading thread
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<Slot> slots_;             // of the batches to read
-  std::vector<std::jthread> threads_;  // destroyed before the above, which ends the threads
-  // What next() returns. Destroyed first: a promise without a result needs memory for an exception
-  // if its future still exists, and ends the process if there is none.
-  std::deque<std::future<Batch>> batches_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable may_read_;
+  std::condition_variable parsed_;
+  // A ring: `count_` batches from `first_` on are read, parsed or taken, in the order of the input.
+  // A batch belongs to the thread that parses it, then to the loading thread.
+  std::vector<Batch> batches_;
+  std::size_t first_ = 0;
+  std::size_t count_ = 0;
+  bool is_taken_ = false;    // the first batch is; only the loading thread uses this
+  bool is_reading_ = false;  // a thread reads
+  bool is_read_ = false;     // the input has ended or failed, or nothing more is to be read
+
+  std::vector<std::jthread> threads_;  // destroyed first, which waits for their end
 };
 
 }  // namespace comptroller::load
