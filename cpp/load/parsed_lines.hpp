@@ -22,8 +22,8 @@ struct ParsedLine {
   std::uint64_t item = 0;
   std::uint64_t number = 0;  // among all lines taken so far, from 1
   std::size_t size = 0;      // of its text
-  std::optional<Line> record;
-  std::unique_ptr<const Error> refusal;
+  std::optional<Line> record = {};
+  std::unique_ptr<const Error> refusal = {};
   std::string text = {};                      // if it was refused, or all texts are kept
   std::optional<journal::Hash> content = {};  // of the record, if it was computed while parsing
 };
@@ -192,19 +192,20 @@ class ParsedLines {
   }
 
   void parse(json::Reader& reader, std::vector<Document> documents, Batch& batch) const {
-    batch.lines.clear();
     batch.unknown_members.clear();
     json::ReadOptions options;
     options.unknown = &batch.unknown_members;
     options.is_load = true;
     options.is_padded = true;
-    batch.lines.reserve(documents.size());
-    for (Document& document : documents) {
-      ParsedLine<Line>& parsed = batch.lines.emplace_back();
-      parsed.line = document.line;
-      parsed.item = document.item;
-      parsed.size = document.text.size();
-      parsed.refusal = std::move(document.refusal);
+    batch.lines.resize(documents.size());
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      Document& document = documents[i];
+      ParsedLine<Line>& parsed = batch.lines[i];
+      // Frees the line before, so that the allocator gives its memory to this one without a lock.
+      parsed = {.line = document.line,
+                .item = document.item,
+                .size = document.text.size(),
+                .refusal = std::move(document.refusal)};
       if (document.is_blank || parsed.refusal) continue;
       try {
         if (keeps_texts_) parsed.text = document.text;
