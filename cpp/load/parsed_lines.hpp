@@ -5,10 +5,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <future>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 #include "journal/hash.hpp"
@@ -56,7 +56,7 @@ class ParsedLines {
     for (json::Reader& reader : readers_) {
       try {
         threads_.emplace_back([&](const std::stop_token& stop) { run(reader, stop); });
-      } catch (const std::system_error&) {  // fewer threads are enough
+      } catch (const std::exception&) {  // fewer threads are enough
         if (threads_.empty()) throw;
         break;
       }

@@ -193,8 +193,11 @@ SqliteDatabase::~SqliteDatabase() {
   }
   if (!options_.is_temporary) return;
   for (const char* suffix : file_suffixes) {
-    std::error_code ignored;
-    filesystem::remove(path_ + suffix, ignored);
+    try {
+      std::error_code ignored;
+      filesystem::remove(path_ + suffix, ignored);
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the file stays
+    }
   }
 }
 
