@@ -163,6 +163,7 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
     // Removes what a killed bulk write may have left.
     const LockGuard cleaning(write_lock_, std::try_to_lock);
     if (cleaning.is_held()) ::unlink(private_file.c_str());
+    connection.check_log();
   }
   connection.check_content(&require_newest_schema);
   connection.commit_durably();
