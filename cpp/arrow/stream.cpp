@@ -38,7 +38,17 @@ std::string message_of(const std::exception& failure) {
   return std::string(problem(error->code()).code) + ": " + error->detail();
 }
 
-// Runs `action` with the open stream; returns 0 or an errno value.
+// Without memory, the message is empty.
+void set_message(std::string& message, const std::exception& failure) {
+  message.clear();
+  try {
+    message = message_of(failure);
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the code says enough
+  }
+}
+
+// Runs `action` with the open stream; returns 0 or an errno value. No exception may leave it,
+// because the caller may be written in C.
 template <class Action>
 int attempt(ArrowArrayStream* stream, Action action) {
   auto& open = *static_cast<OpenStream*>(stream->private_data);
@@ -46,7 +56,7 @@ int attempt(ArrowArrayStream* stream, Action action) {
     action(open.reader);
     return 0;
   } catch (const std::exception& failure) {
-    open.message = message_of(failure);
+    set_message(open.message, failure);
     return code_of(failure);
   }
 }

@@ -1,5 +1,6 @@
 #include "http/fields.hpp"
 
+#include <exception>
 #include <memory>
 #include <new>
 #include <utility>
@@ -68,7 +69,7 @@ PyObject* take(PyObject* capsule, PyObject*) {
   } catch (py::error_already_set& error) {
     error.restore();
     return nullptr;
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {  // also those of pybind11 for objects that cannot be made
     return PyErr_NoMemory();
   }
 }

@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "bindings/gil.hpp"
@@ -30,6 +31,7 @@ class PythonInput : public load::Input {
       call_python(get_attribute(source_, "abandon"));
     } catch (pybind11::error_already_set& error) {
       error.discard_as_unraisable(source_);  // the read is then not ended early
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): of pybind11, without memory
     }
   }
 

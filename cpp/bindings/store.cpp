@@ -107,9 +107,10 @@ Store::Store(const std::string& path, bool read_only, const py::object& progress
   const db::sqlite::OpenOptions options{read_only, path == ":memory:", &handle_signals};
   service::Environment environment = service::system_environment();
   environment.webhook_key = webhook_key_of(path);
-  service_ = {new Service(db::sqlite::open(path, options), std::move(environment), observer),
-              &delete_service};
-  ++core_users;
+  auto opened =
+      std::make_unique<Service>(db::sqlite::open(path, options), std::move(environment), observer);
+  ++core_users;  // before delete_service may run
+  service_ = {opened.release(), &delete_service};
 }
 
 Store::~Store() {

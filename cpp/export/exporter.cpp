@@ -110,8 +110,8 @@ std::vector<RowFormatter<R>> make_formatters(db::Database& database, const servi
 
 // Writes the rows of R in pieces of consecutive keys, which the formatters take in turn.
 template <Record R>
-std::uint64_t write_rows(db::Database& database, const service::Scan& scan,
-                         const ExportOptions& options) {
+Exported write_rows(db::Database& database, const service::Scan& scan, const ExportOptions& options,
+                    const service::ObservedHead& head) {
   const bool is_csv = options.format == "csv";
   files::WholeFile file(options.path);
   std::vector<RowFormatter<R>> formatters = make_formatters<R>(database, scan, is_csv);
@@ -149,8 +149,9 @@ std::uint64_t write_rows(db::Database& database, const service::Scan& scan,
     }
   }
   file.write(header);
-  file.commit();
-  return count;
+  Exported exported{count, head.get()};
+  file.commit();  // last, because whatever fails leaves no file
+  return exported;
 }
 
 }  // namespace
@@ -167,10 +168,11 @@ Exported export_rows(service::Service& service, const Principal& principal,
   if (service.database()->owns(options.path)) {
     throw Error::invalid("path", "is the store itself; name another file");
   }
-  std::uint64_t count = 0;
-  store::visit_table(
-      options.kind, [&]<Record R>() { count = write_rows<R>(*service.database(), scan, options); });
-  return {count, head->get()};
+  Exported exported;
+  store::visit_table(options.kind, [&]<Record R>() {
+    exported = write_rows<R>(*service.database(), scan, options, *head);
+  });
+  return exported;
 }
 
 }  // namespace comptroller::exporting

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <tuple>
@@ -51,41 +51,53 @@ std::optional<std::string> read_key(const std::string& path) {
                                     "`chmod 600 " +
                                     path + "`, and rotate the secrets they may have read");
   }
-  std::array<char, secret_key_bytes> key{};
-  if (std::cmp_not_equal(status.st_size, secret_key_bytes) ||
-      std::cmp_not_equal(::read(file.number, key.data(), key.size()), secret_key_bytes)) {
+  std::string key(secret_key_bytes, '\0');
+  std::size_t filled = 0;
+  for (ssize_t count = 1; count != 0 && filled < key.size();) {
+    count = ::read(file.number, key.data() + filled, key.size() - filled);
+    if (count < 0 && errno != EINTR) fail(path, errno);
+    filled += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+  }
+  if (filled < key.size() || std::cmp_not_equal(status.st_size, key.size())) {
     throw Error(Code::unusable, path + " is damaged: restore a backup of it");
   }
-  return std::string(key.data(), key.size());
+  return key;
 }
 
-void synchronise_folder(const std::string& path) {
+// Gives a file a second name, durably; returns 0 or an errno value. After a failure it has none.
+int link_durably(const std::string& from, const std::string& to, int folder) {
+  if (::link(from.c_str(), to.c_str()) != 0) return errno;
+  if (::fsync(folder) == 0) return 0;
+  const int reason = errno;
+  ::unlink(to.c_str());
+  return reason;
+}
+
+// Writes a complete file, then gives it its name. Returns the key, or nullopt if another process
+// was faster.
+std::optional<std::string> create_key(const std::string& path, const std::string& store) {
+  std::string key = make_secret_key();
+  std::string part = path + "-XXXXXX";
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
-  if (opened.number < 0 || ::fsync(opened.number) != 0) fail(path, errno);
-}
-
-// Writes a complete file, then gives it its name unless another process was faster.
-void create_key(const std::string& path, const std::string& store) {
-  const std::string key = make_secret_key();
-  std::string part = path + "-XXXXXX";
+  if (opened.number < 0) fail(path, errno);
   const Descriptor file(::mkstemp(part.data()));  // only its owner may read it
   if (file.number < 0) fail(path, errno);
-  int reason = 0;
-  if (::write(file.number, key.data(), key.size()) != static_cast<ssize_t>(key.size()) ||
-      ::fsync(file.number) != 0) {
-    reason = errno == 0 ? ENOSPC : errno;
-  } else {
+  const ssize_t written = ::write(file.number, key.data(), key.size());
+  int reason = written < 0 ? errno : std::cmp_equal(written, key.size()) ? 0 : ENOSPC;
+  if (reason == 0 && ::fsync(file.number) != 0) reason = errno;
+  if (reason == 0) {
     struct stat owner{};
     if (::geteuid() == 0 && ::stat(store.c_str(), &owner) == 0) {
       std::ignore = ::fchown(file.number, owner.st_uid, owner.st_gid);
     }
-    if (::link(part.c_str(), path.c_str()) != 0 && errno != EEXIST) reason = errno;
+    reason = link_durably(part, path, opened.number);
   }
   ::unlink(part.c_str());
+  if (reason == EEXIST) return std::nullopt;
   if (reason != 0) fail(path, reason);
-  synchronise_folder(path);
+  return key;
 }
 
 }  // namespace
@@ -98,7 +110,7 @@ std::string make_secret_key() {
 
 std::string read_secret_key(const std::string& path, const std::string& store) {
   if (auto key = read_key(path)) return *std::move(key);
-  create_key(path, store);
+  if (auto key = create_key(path, store)) return *std::move(key);
   if (auto key = read_key(path)) return *std::move(key);
   fail(path, ENOENT);
 }

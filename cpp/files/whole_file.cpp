@@ -46,6 +46,13 @@ int synchronise_descriptor(int descriptor) {
   return 0;
 }
 
+// Does the same for the names in a folder. A folder that the user may not read is not open.
+int synchronise_folder(int descriptor) {
+  if (descriptor >= 0) return synchronise_descriptor(descriptor);
+  ::sync();
+  return 0;
+}
+
 // Opens a new file without a name in the folder of `path`. Returns -1 if the system does not
 // support this, or cannot give the file a name later.
 int open_nameless([[maybe_unused]] const std::string& path, [[maybe_unused]] mode_t mode) {
@@ -55,6 +62,11 @@ int open_nameless([[maybe_unused]] const std::string& path, [[maybe_unused]] mod
 #else
   return -1;
 #endif
+}
+
+// Gives a file a second name; returns 0 or an errno value.
+int link_file(const std::string& path, const std::string& second_name) {
+  return ::link(path.c_str(), second_name.c_str()) == 0 ? 0 : errno;
 }
 
 // Renames a file, and replaces an existing one only if `may_replace`; returns 0 or an errno value.
@@ -113,21 +125,21 @@ void WholeFile::open_unfinished(mode_t mode) {
   if (path_.empty() || path_.ends_with('/')) fail(ENOENT);
   descriptor_ = open_nameless(path_, mode);
   if (descriptor_ >= 0) return;
-  const std::string name = unpredictable_name(path_);
+  std::string name = unpredictable_name(path_);
   constexpr int how = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   descriptor_ = ::open(name.c_str(), how, mode);
   if (descriptor_ < 0) fail(errno);
-  unfinished_path_ = name;
+  unfinished_path_ = std::move(name);
 }
 
 const std::string& WholeFile::unfinished_path() {
   if (!unfinished_path_.empty()) return unfinished_path_;
-  const std::string name = unpredictable_name(path_);
+  std::string name = unpredictable_name(path_);
   const std::string nameless = "/proc/self/fd/" + std::to_string(descriptor_);
   if (::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0) {
     fail(errno);
   }
-  return unfinished_path_ = name;
+  return unfinished_path_ = std::move(name);
 }
 
 WholeFile::~WholeFile() {
@@ -161,22 +173,32 @@ void WholeFile::commit() {
     if (::fchmod(descriptor_, replaced_->permissions) != 0) fail(errno);
   }
   synchronise();
+  if (const int failure = take_name()) fail(failure);
+  unfinished_path_.clear();
+  close();
+}
+
+// Gives the file its name, durably; returns 0 or an errno value. After a failure the name leads to
+// what it led to before, unless the file system has no hard links: then a replaced file is lost.
+int WholeFile::take_name() {
   const std::string& name = unfinished_path();
+  const std::string second_name = unpredictable_name(path_);  // of an existing file, until the end
   // Opens the folder first, so that a failure is known before the file has its name.
   const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0 && errno != EACCES) fail(errno);
-  int failure = rename_file(name, path_, existing_ == Existing::replace);
+  if (folder < 0 && errno != EACCES) return errno;
+  const bool may_replace = existing_ == Existing::replace;
+  const int link_failure = may_replace ? link_file(path_, second_name) : ENOENT;
+  int failure = Error::code_of_system(link_failure) == Code::unavailable ? link_failure : 0;
+  if (failure == 0) failure = rename_file(name, path_, may_replace);
   if (failure == 0) {
-    unfinished_path_.clear();
-    if (folder >= 0) {
-      failure = synchronise_descriptor(folder);
-    } else {
-      ::sync();  // a writable folder without read permission cannot be opened to synchronise it
-    }
+    failure = synchronise_folder(folder);
+    const bool must_undo = failure != 0 && leads_to(path_, descriptor_);
+    if (must_undo && link_failure == 0) std::ignore = rename_file(second_name, path_, true);
+    if (must_undo && link_failure == ENOENT) std::ignore = rename_file(path_, name, true);
   }
+  if (link_failure == 0) ::unlink(second_name.c_str());
   if (folder >= 0) ::close(folder);
-  if (failure != 0) fail(failure);
-  close();
+  return failure;
 }
 
 void WholeFile::close() noexcept {
@@ -187,12 +209,15 @@ void WholeFile::close() noexcept {
 }
 
 void WholeFile::fail(int reason) {
+  const bool is_written = !is_direct_ && leads_to(path_, descriptor_);
   close();
   if (reason == EEXIST && existing_ == Existing::refuse) {
     throw Error(Code::unusable, path_ + " exists already; choose another name");
   }
   const std::string name = path_ == "-" ? "the standard output" : path_;
-  throw Error::of_system(reason, name + " cannot be written");
+  throw Error::of_system(reason, is_written
+                                     ? name + " was replaced, but its folder cannot be synchronised"
+                                     : name + " cannot be written");
 }
 
 }  // namespace comptroller::files

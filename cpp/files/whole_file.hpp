@@ -37,7 +37,7 @@ class WholeFile {
   bool is_unfinished_path_ours() const { return leads_to(unfinished_path_, descriptor_); }
   // Waits until the data written so far is on disk.
   void synchronise();
-  // Makes the file durable under its name.
+  // Makes the file durable under its name. If that fails, an existing file keeps the name.
   void commit();
 
  private:
@@ -49,6 +49,7 @@ class WholeFile {
 
   void open_direct(int descriptor);
   void open_unfinished(mode_t mode);
+  int take_name();
   void close() noexcept;
   [[noreturn]] void fail(int reason);  // an errno value
 

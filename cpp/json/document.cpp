@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "json/memory.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::json {
@@ -138,13 +139,15 @@ dom::object Parser::checked(const dom::element& root, std::string_view document)
 
 // Parses a document that the parser refused, perhaps only for a number beyond every machine type.
 dom::element Parser::parse_any_numbers(std::string_view document) {
-  const auto failure = parser_.parse(replace_numbers(document, shorten_number)).error();
+  dom::element root;
+  const auto failure = parser_.parse(replace_numbers(document, shorten_number)).get(root);
   if (failure != simdjson::SUCCESS) throw parse_failure(failure);
   const std::string numbered = replace_numbers(document, [&](std::string_view number) {
     numbers_.emplace_back(number);
     return std::to_string(numbers_.size() - 1);
   });
-  return parser_.parse(numbered).value();
+  check_memory(parser_.parse(numbered).get(root));  // nothing else can fail
+  return root;
 }
 
 std::string Parser::text_of(const dom::element& value) const {

@@ -2,36 +2,38 @@
 
 #include <simdjson.h>
 
+#include "json/memory.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::json {
 
 namespace {
 
-Error not_json() {
-  return Error::damaged("a document is not JSON");
-}
-
-simdjson::ondemand::parser& parser_of_thread() {
+// Calls `take` with a document.
+void parse(std::string_view text, auto take) {
   thread_local simdjson::ondemand::parser parser;
-  return parser;
+  const simdjson::padded_string padded(text);
+  if (padded.data() == nullptr) throw std::bad_alloc();
+  try {
+    simdjson::ondemand::document document = parser.iterate(padded);
+    take(document);
+  } catch (const simdjson::simdjson_error& failure) {
+    check_memory(failure.error());
+    throw Error::damaged("a document is not JSON");
+  }
 }
 
 }  // namespace
 
 RawMembers raw_members(std::string_view object) {
-  const simdjson::padded_string padded(object);
   RawMembers members;
-  try {
-    simdjson::ondemand::document document = parser_of_thread().iterate(padded);
+  parse(object, [&](simdjson::ondemand::document& document) {
     for (simdjson::ondemand::field field : document.get_object()) {
       const std::string_view name = field.unescaped_key();
       std::string& text = members[std::string(name)];
       text = std::string_view(simdjson::to_json_string(field.value()));
     }
-  } catch (const simdjson::simdjson_error&) {
-    throw not_json();
-  }
+  });
   return members;
 }
 
@@ -42,16 +44,12 @@ std::string plain_text(const RawMembers& members, std::string_view name) {
 }
 
 std::vector<std::string> raw_elements(std::string_view array) {
-  const simdjson::padded_string padded(array);
   std::vector<std::string> elements;
-  try {
-    simdjson::ondemand::document document = parser_of_thread().iterate(padded);
+  parse(array, [&](simdjson::ondemand::document& document) {
     for (simdjson::ondemand::value element : document.get_array()) {
       elements.emplace_back(std::string_view(simdjson::to_json_string(element)));
     }
-  } catch (const simdjson::simdjson_error&) {
-    throw not_json();
-  }
+  });
   return elements;
 }
 

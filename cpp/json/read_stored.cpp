@@ -1,3 +1,4 @@
+#include "json/memory.hpp"
 #include "json/reader.hpp"
 #include "model/addresses.hpp"
 #include "model/records/orchestrations.hpp"
@@ -11,6 +12,7 @@ T read_stored(std::string_view document) {
   try {
     reader.read(document, record);
   } catch (const Error& error) {
+    if (error.code() == Code::unavailable) throw;
     throw Error::damaged(error.detail());
   }
   return record;
@@ -33,6 +35,7 @@ void read_texts(std::string_view document, simdjson::dom::element_type container
       take(key, child.get_string());
     });
   } catch (const simdjson::simdjson_error& error) {
+    check_memory(error.error());
     throw Error::damaged(error.what());
   }
 }

@@ -144,6 +144,10 @@ class Builder {
   virtual void verify(sqlite3* connection) const = 0;
 };
 
+// Returns the result of the failed read that a finding of an integrity check reports; SQLITE_OK if
+// the finding is about the content of the database.
+int failed_read_of(std::string_view finding);
+
 // Whether builders can write the file. If so, makes it a file without a WAL.
 bool prepare_to_build(int descriptor);
 

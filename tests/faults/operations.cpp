@@ -6,6 +6,7 @@
 
 #include "arrow/consumer.hpp"
 #include "export/exporter.hpp"
+#include "files/secret_key.hpp"
 #include "json/writer.hpp"
 #include "service/maintenance.hpp"
 #include "service/scans.hpp"
@@ -110,17 +111,12 @@ std::string load_beside_a_write(Subject& subject) {
   return json::to_text(result);
 }
 
-// Replaces a file that only its owner may read.
 std::string export_claims(Subject& subject) {
-  using std::filesystem::perms;
-  const std::string path = subject.file("claims.ndjson");
-  const exporting::ExportOptions options{"claims", path, "ndjson", [] {}};
-  exporting::export_rows(subject.service(), subject.provider(), options, {});
-  const bool is_private = (std::filesystem::status(path).permissions() &
-                           (perms::group_all | perms::others_all)) == perms::none;
-  return db::read_file(path) + (is_private ? " private" : " readable by others");
+  const exporting::ExportOptions options{"claims", subject.file("claims.ndjson"), "ndjson", [] {}};
+  return exporting::export_rows(subject.service(), subject.provider(), options, {}).head->root;
 }
 
+// Makes a file that only its owner may read, which the export replaces.
 void prepare_export(Subject& subject) {
   open_and_write(subject);
   const std::string path = subject.file("claims.ndjson");
@@ -162,9 +158,12 @@ std::string stream_claims(Subject& subject) {
 }
 
 std::string back_up(Subject& subject) {
-  const service::JournalHead head =
-      service::backup(subject.service(), subject.provider(), subject.file("backup.db"));
-  return head.root;
+  return service::backup(subject.service(), subject.provider(), subject.file("backup.db")).root;
+}
+
+std::string make_key(Subject& subject) {
+  files::read_secret_key(subject.path() + ".webhook-key", subject.path());
+  return "";
 }
 
 std::string move_group(Subject& subject) {
@@ -243,7 +242,9 @@ const std::vector<Operation>& operations() {
       {"list changes", &small_store, call("changes.list"), &open_and_write},
       {"stream", &small_store, &stream_claims, &open_and_write},
       {"export", &small_store, &export_claims, &prepare_export},
+      {"export to a new file", &small_store, &export_claims, &open_and_write},
       {"back up", &small_store, &back_up, &open_and_write},
+      {"make a key", &small_store, &make_key},
       {"check", &small_store,
        [](Subject& subject) { return service::check(subject.service(), subject.provider()); },
        &open_and_write},

@@ -53,12 +53,19 @@ void Subject::open() {
   for (int used = 0; is_copy_ && used < ids_of_original; ++used) service().environment().make_id();
 }
 
-std::string Subject::names() const {
-  std::string names;
+std::string Subject::files() const {
+  std::string files;
   for (const std::string& name : folder_.names()) {
-    if (!name.ends_with("-shm")) names += name + ' ';  // without a log, it has no content
+    if (name.ends_with("-shm")) continue;  // without a log, it has no content
+    files += name;
+    if (!name.starts_with("store.db")) {
+      const std::string path = file(name);
+      files += ' ' + std::to_string(std::hash<std::string>()(db::read_file(path))) + ' ' +
+               std::to_string(static_cast<unsigned>(std::filesystem::status(path).permissions()));
+    }
+    files += '\n';
   }
-  return names;
+  return files;
 }
 
 std::string sample_lines(const std::string& kind, std::uint64_t rows, std::size_t width) {
@@ -78,6 +85,25 @@ std::string sample_lines(const std::string& kind, std::uint64_t rows, std::size_
   return wide;
 }
 
+namespace {
+
+// Returns a query of the rows of a table, with the texts of symbols instead of their keys: a load
+// that is repeated in another way gives other keys to new symbols.
+std::string query_of(db::Connection& connection, const std::string& table) {
+  if (table == "symbols") return "SELECT NULL, text FROM symbols ORDER BY text";
+  db::Query columns = connection.query(
+      "WITH known AS (SELECT name, name IN (SELECT \"from\" FROM pragma_foreign_key_list($table)"
+      " WHERE \"table\" = 'symbols') OR coalesce(instr((SELECT sql FROM sqlite_schema"
+      " WHERE name = 'readable_' || $table), 'symbols.key = t.' || name || ')'), 0) AS is_symbol"
+      " FROM pragma_table_info($table)) SELECT group_concat(iif(is_symbol,"
+      " '(SELECT text FROM symbols WHERE symbols.key = t.' || name || ')', name)) FROM known");
+  columns.bind("$table", table).step();
+  const std::string rows = std::string(columns.column(0).bytes) + " FROM " + table + " AS t";
+  return "SELECT " + rows + (table == "customers" ? " ORDER BY 1" : "");
+}
+
+}  // namespace
+
 Digest digest_of(const std::string& path) {
   db::sqlite::SqliteConnection connection(path, SQLITE_OPEN_READWRITE);
   connection.keep_log();
@@ -93,7 +119,7 @@ Digest digest_of(const std::string& path) {
     db::Query columns = connection.query("SELECT count(*) FROM pragma_table_info(?)");
     columns.bind(1, table).step();
     const auto width = static_cast<int>(columns.number(0));
-    db::Query rows = connection.query("SELECT * FROM " + table);
+    db::Query rows = connection.query(query_of(connection, table));
     while (rows.step()) {
       for (int column = 0; column < width; ++column) {
         const db::Value& value = rows.column(column);

@@ -23,8 +23,8 @@ class Subject {
   std::string path() const { return folder_ / "store.db"; }
   const std::string& folder() const { return folder_.path(); }
   std::string file(const std::string& name) const { return folder_ / name; }
-  // The names of its files.
-  std::string names() const;
+  // The names of its files; of those that are not the store's, also content and permissions.
+  std::string files() const;
 
   void open();
   void close() { fixture_.reset(); }

@@ -42,7 +42,7 @@ def test_storage_faults(figures: dict[str, Any]) -> None:
     """Calls of each operation fail, once and from then on; no leak, no invalid access."""
     run("cmake", "-S", ".", "-B", BUILD, "-G", "Ninja", *OPTIONS, seconds=60)
     run("cmake", "--build", BUILD, "--target", TARGET, seconds=780)
-    output = run(BUILD / TARGET, "--no-version", seconds=660, TORTURE="20")
+    output = run(BUILD / TARGET, "--no-version", seconds=720, TORTURE="20")
     rows = [line.split("\t")[1:] for line in output.splitlines() if line.startswith("faults\t")]
     numbers = [[int(number) for number in row[1:]] for row in rows]
     possible, injected, struck, failed = (sum(column) for column in zip(*numbers, strict=True))

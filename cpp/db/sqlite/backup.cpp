@@ -18,7 +18,9 @@ void copy(SqliteConnection& source, files::WholeFile& file, const Database::Obse
   const std::string path = std::filesystem::absolute(file.unfinished_path()).string();
   SqliteConnection target(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW);
   target.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF");
-  if (!file.is_unfinished_path_ours()) throw Error(Code::unusable, "its file was replaced");
+  if (!file.is_unfinished_path_ours()) {
+    throw Error(Code::unavailable, "its unfinished file was replaced; try again");
+  }
   const Snapshot snapshot(source);
   const Backup backup = begin_backup(source, target);
   for (int steps = 1; step(backup, pages_per_step, source); ++steps) {

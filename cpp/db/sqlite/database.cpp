@@ -163,6 +163,7 @@ void SqliteDatabase::open_writer(std::optional<LockGuard>& opening,
     // Removes what a killed bulk write may have left.
     const LockGuard cleaning(write_lock_, std::try_to_lock);
     if (cleaning.is_held()) ::unlink(private_file.c_str());
+    connection.check_log();
   }
   connection.check_content(&require_newest_schema);
   connection.commit_durably();
@@ -193,8 +194,11 @@ SqliteDatabase::~SqliteDatabase() {
   }
   if (!options_.is_temporary) return;
   for (const char* suffix : file_suffixes) {
-    std::error_code ignored;
-    filesystem::remove(path_ + suffix, ignored);
+    try {
+      std::error_code ignored;
+      filesystem::remove(path_ + suffix, ignored);
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the file stays
+    }
   }
 }
 
@@ -243,11 +247,16 @@ std::vector<Lease> SqliteDatabase::readers_of_one_snapshot(std::size_t count) {
 std::vector<std::string> mapped_copies() {
   std::set<std::string> paths;
   std::ifstream maps("/proc/self/maps");
+  const int reason = maps.is_open() ? 0 : errno;
   for (std::string line; std::getline(maps, line);) {
     const std::size_t path = line.find('/');
     if (path != std::string::npos && line.find("libsqlite3", path) != std::string::npos) {
       paths.insert(line.substr(path));
     }
+  }
+  // A stream also ends, without an exception, if memory runs out or a read fails.
+  if (maps.bad() || Error::code_of_system(reason) == Code::unavailable) {
+    throw Error(Code::unavailable, "the libraries of this process cannot be listed; try again");
   }
   return {paths.begin(), paths.end()};
 }
@@ -263,6 +272,7 @@ Health SqliteDatabase::health() {
     Query query = connection.query("PRAGMA integrity_check");
     while (query.step()) {
       const std::string_view finding = query.column(0).bytes;
+      if (const int failure = sqlite_format::failed_read_of(finding)) throw_failure(failure);
       // find_wrong_types reports these by key.
       const bool is_of_type = finding.find(" value in ") != std::string_view::npos;
       if (finding != "ok" && !is_of_type) health.findings.emplace_back(finding);

@@ -76,11 +76,16 @@ bool has_failed_to_read(sqlite3* handle) {
       });
 }
 
-// Whether this user may write the database and make files beside it.
+// Whether this user may write the database and its log, and make files beside it.
 bool may_be_written(sqlite3* handle) {
-  const char* const path = sqlite3_db_filename(handle, "main");
-  if (path == nullptr || ::access(path, R_OK | W_OK) != 0) return false;
-  return ::access(std::filesystem::path(path).parent_path().c_str(), W_OK) == 0;
+  const char* const name = sqlite3_db_filename(handle, "main");
+  if (name == nullptr || ::access(name, R_OK | W_OK) != 0) return false;
+  const std::string path = name;
+  const auto may_write = [&](const char* suffix) {
+    return ::access((path + suffix).c_str(), R_OK | W_OK) == 0 || errno == ENOENT;
+  };
+  return may_write("-wal") && may_write("-shm") &&
+         ::access(std::filesystem::path(path).parent_path().c_str(), W_OK) == 0;
 }
 
 std::string uri_of(const std::string& path, const char* option) {
@@ -181,6 +186,15 @@ std::optional<int> Handle::truncate_log() noexcept {
   sqlite3_wal_checkpoint_v2(handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, &frames, nullptr);
   sqlite3_busy_handler(handle(), &on_busy, this);
   return frames < 0 ? std::nullopt : std::optional(frames);
+}
+
+void Handle::check_log() {
+  sqlite3_busy_handler(handle(), nullptr, nullptr);
+  const int result = sqlite3_exec(handle(), "BEGIN IMMEDIATE", nullptr, nullptr, nullptr);
+  sqlite3_busy_handler(handle(), &on_busy, this);
+  if ((result & 0xFF) == SQLITE_BUSY) return;  // another process writes
+  check(result);
+  execute("ROLLBACK");
 }
 
 int Handle::on_progress(void* handle) noexcept {

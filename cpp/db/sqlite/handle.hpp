@@ -50,6 +50,9 @@ class Handle {
   // Writes the log to the database and empties it. Does not wait for readers: frames that they need
   // stay in the log. Returns the number of frames in the log, if known.
   std::optional<int> truncate_log() noexcept;
+  // Throws unavailable or unusable if writes will fail: if SQLite cannot open the log or its index
+  // for writing, it opens them only for reading, for as long as the connection is open.
+  void check_log();
   // Keeps the log as it is when this connection closes.
   void keep_log() { sqlite3_db_config(handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr); }
 

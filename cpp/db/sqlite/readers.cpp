@@ -34,7 +34,9 @@ Readers::Readers(OpenFile& file, bool is_only_read, bool is_only_sql, const Inte
       path_(file.path()),
       is_only_read_(is_only_read),
       is_only_sql_(is_only_sql),
-      interrupt_(interrupt) {}
+      interrupt_(interrupt) {
+  idle_.reserve(max_idle_connections);  // the end of a lease must not need memory
+}
 
 // SQLite removes them when the last connection to the file is closed, if that may write the file.
 // The connections of the pool may not.

@@ -1,6 +1,7 @@
 // Builder: rows and their index keys go to temporary files; `write` makes b-trees of them.
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <utility>
 
@@ -268,6 +269,7 @@ void TableBuilder::write_rows(PageAppender& pages, const std::function<void()>& 
 void TableBuilder::verify(sqlite3* connection) const {
   Sql check(connection, "PRAGMA quick_check");
   const std::string finding = check.step() ? check.text(0) : "";
+  if (const int failure = failed_read_of(finding)) throw Failure(failure, finding);
   if (finding != "ok") throw Failure(SQLITE_INTERNAL, finding);
   verify_counts(connection);
   verify_order(connection);
@@ -333,6 +335,17 @@ std::unique_ptr<Builder> Builder::make(sqlite3* connection, std::string_view tab
   auto builder = std::make_unique<TableBuilder>(std::move(make_file));
   if (!builder->read(connection, table)) return nullptr;
   return builder;
+}
+
+int failed_read_of(std::string_view finding) {
+  constexpr std::string_view unread = "unable to get the page. error code=";
+  if (finding.find("failed to get page") != std::string_view::npos) return SQLITE_IOERR;
+  const std::size_t at = finding.find(unread);
+  if (at == std::string_view::npos) return SQLITE_OK;
+  int result = SQLITE_OK;
+  finding.remove_prefix(at + unread.size());
+  std::from_chars(finding.data(), finding.data() + finding.size(), result);
+  return (result & 0xFF) == SQLITE_CORRUPT ? SQLITE_OK : result;
 }
 
 bool prepare_to_build(int descriptor) {

@@ -202,9 +202,30 @@ def _already_exists(path: str | os.PathLike[str]) -> Unusable:
 
 
 def _take_name(part: Path, whole: Path) -> None:
+    """Renames a complete file or folder, durably.
+
+    After a failure `whole` is as it was before. Only if the file system has no hard links, an
+    existing file stays replaced.
+    """
     _make_durable(part)
+    second_name = _part_of(whole)  # of an existing file, until the end
+    was_there, was_folder = whole.exists(), whole.is_dir()
+    if was_there and not was_folder:
+        with suppress(OSError):
+            second_name.hardlink_to(whole)
     part.replace(whole)
-    _make_durable(whole.parent)
+    try:
+        _make_durable(whole.parent)
+    except OSError:
+        if second_name.exists():
+            second_name.replace(whole)
+        elif was_folder or not was_there:
+            whole.replace(part)
+            if was_folder:
+                whole.mkdir()
+        raise
+    finally:
+        second_name.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -220,7 +241,10 @@ def _refusing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _make_durable(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except PermissionError:  # of a folder that the user may write but not read
+        return os.sync()
     try:
         os.fsync(descriptor)
     finally:

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "allocations.hpp"
 #include "arrow/consumer.hpp"
 #include "arrow/rewards.hpp"
 
@@ -333,6 +334,27 @@ TEST_CASE("closing the service ends its streams") {
   CHECK(consumer.message() == "closed: the service is closed");
   ArrowArrayStream stream{};
   CHECK_THROWS_AS(table.open(&stream), Error);
+}
+
+TEST_CASE("no exception leaves a stream whose failure has no memory for its message") {
+  const auto database = temporary_database();
+  auto source = claims_of(database);
+  const Error failure(Code::closed, "the service is closed, and this text needs memory");
+  bool is_closed = false;
+  source.check = [&] {
+    if (is_closed) throw failure;
+  };
+  Consumer consumer(claims(source, {"id"}));
+  is_closed = true;
+  const auto fail_with = [&](int allocations) {
+    const FailingAllocations scope(allocations + 1);
+    return consumer.next();
+  };
+  CHECK(fail_with(0) == -ENOMEM);
+  CHECK(fail_with(1) == -EIO);
+  CHECK(consumer.message().empty());
+  CHECK(fail_with(100) == -EIO);
+  CHECK(consumer.message() == "closed: " + failure.detail());
 }
 
 TEST_CASE("a failure in a thread is reported by every later call") {

@@ -81,5 +81,16 @@ TEST_CASE("when memory runs out in a batch, exactly the answered writes are stor
   CHECK(refused > 0);
 }
 
+TEST_CASE("connections are returned without memory") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  std::vector<Lease> leases;
+  for (int lease = 0; lease < 5; ++lease) leases.push_back(database->reader());
+  {
+    const FailingAllocations scope(1);
+    leases.clear();
+  }
+  CHECK(database->reader()->query("SELECT 1").step());
+}
+
 }  // namespace
 }  // namespace comptroller::db

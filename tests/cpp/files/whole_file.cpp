@@ -62,6 +62,53 @@ TEST_CASE("a file and its folder are on the disk when it is committed") {
 }
 #endif
 
+#ifdef __linux__
+TEST_CASE("a file that cannot be synchronised, or whose folder cannot, changes nothing") {
+  const load::Folder folder;
+  for (const int failing : {1, 2}) {
+    for (const bool is_there : {false, true}) {
+      const std::string path = folder / "claims";
+      if (is_there) write_file(path, "old");
+      {
+        const FailingSynchronisations scope(failing);
+        CHECK(refusal(path, "new", Code::unavailable) ==
+              path + " cannot be written: Input/output error");
+      }
+      CHECK(content(path) == (is_there ? "old" : ""));
+      CHECK(files_in(folder) == (is_there ? 1 : 0));
+      fs::remove(path);
+    }
+    const FailingSynchronisations scope(failing);
+    WholeFile copy(folder / "copy", WholeFile::Existing::refuse);
+    CHECK_THROWS_WITH(copy.commit(), doctest::Contains("cannot be written"));
+    CHECK(files_in(folder) == 0);
+  }
+}
+
+TEST_CASE("a file that must stay replaced although its folder cannot be synchronised is reported") {
+  // The system refuses hard links to files that the user may not write.
+  if (::geteuid() != 0 || content("/proc/sys/fs/protected_hardlinks") != "1\n") return;
+  const load::Folder folder;
+  const std::string path = folder / "claims";
+  write_file(path, "old");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t nobody = 65534;
+    const bool is_other = ::chown(folder.path().c_str(), nobody, nobody) == 0 &&
+                          ::chmod(path.c_str(), 0644) == 0 && ::seteuid(nobody) == 0;
+    const FailingSynchronisations scope(2);
+    const std::string expected =
+        path + " was replaced, but its folder cannot be synchronised: Input/output error";
+    ::_exit(is_other && refusal(path, "new", Code::unavailable) == expected ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  CHECK(content(path) == "new");
+  CHECK(files_in(folder) == 1);
+}
+#endif
+
 TEST_CASE("a file gets its name when it is committed") {
   const load::Folder folder;
   const std::string path = folder / "claims.csv";
