@@ -189,8 +189,8 @@ def _serve(
     # One of several workers warns for all of them.
     growth = [] if share and share.number else [LogGrowth(app.store).watch]
     metrics = app.metrics.share(*share).publishing() if share else nullcontext()
-    webhooks = delivering(app.store, counts) if delivers else nullcontext()
-    with metrics, life or nullcontext(), webhooks:
+    webhooks = delivering(app.store, counts) if delivers else nullcontext(lambda: None)
+    with metrics, life or nullcontext(), webhooks as stop_webhooks:
         serving.serve(
             app,
             bound,
@@ -203,6 +203,7 @@ def _serve(
             stopping=life.note_signal if life else lambda _signal: None,
             reload=authority.reload if authority else lambda: None,
             watches=growth,
+            stop_beside=stop_webhooks,
         )
 
 

@@ -370,6 +370,12 @@ class Connection(asyncio.Protocol):
         """Whether nothing is left to send; the client may still have to confirm the end."""
         return self.out.is_closing and not self.out.is_lingering and self.out.is_drained()
 
+    def require_reader(self) -> None:
+        """Closes the connection if a response waits for the client to read, because it stops."""
+        if not self.out.is_drained():
+            _log.warning("a response was cut off: the client did not read it before the stop")
+            self.out.abort()
+
     def give_up(self) -> None:
         """Rejects a pending request, because the server stops."""
         if self._active is not None and self._call is None:

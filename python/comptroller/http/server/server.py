@@ -23,8 +23,11 @@ _log = logging.getLogger(__name__)
 #: The time limit for receiving a request (of a load, for each piece), for the client to read part
 #: of a response, and for the TLS handshake and shutdown.
 RECEIVE_WITHIN_S = 10.0
-#: The time limit for requests in flight after a signal.
-END_WITHIN_S = 8
+#: The time limit for requests in flight after a signal. The rest of END_AT_LATEST_S is left for the
+#: tasks that are then cancelled, and for the store, whose log may be long and the disk slow.
+END_WITHIN_S = 7
+#: The time limit after a signal for the client to read a response.
+READ_WITHIN_S = 3
 
 
 class Server:
@@ -120,11 +123,18 @@ class Server:
         return bool(self._tasks) or not all(each.has_ended for each in self.connections)
 
     async def wait(self) -> None:
-        """Waits until all requests are answered, or END_WITHIN_S has passed; ends all others."""
-        ends = self.loop.time() + END_WITHIN_S
-        while self._is_open() and self.loop.time() < ends:
+        """Waits until all requests are answered, or END_WITHIN_S has passed; ends all others.
+
+        From READ_WITHIN_S on, it does not wait for clients that read more slowly than the server
+        sends: an export to one of them takes any time.
+        """
+        began = self.loop.time()
+        while self._is_open() and (passed_s := self.loop.time() - began) < END_WITHIN_S:
             if self._is_ended.is_set():
                 break
+            if passed_s > READ_WITHIN_S:
+                for connection in list(self.connections):
+                    connection.require_reader()
             await asyncio.sleep(0.02)
         for connection in list(self.connections):
             connection.give_up()
