@@ -57,8 +57,9 @@ Observer = Callable[[Exchange, float], None]
 _MAX_EXPORTS = 8
 #: Threads for long reads: one core is left to the event loop, which gives the short answers.
 _MAX_READERS = max(1, min(4, (os.cpu_count() or 1) - 1))
-#: By how much the priority of long reads and exports is lower than that of the event loop.
-_NICENESS = 10
+#: By how much the priority of long reads and exports is lower than that of the event loop. With 10
+#: they would wait long on a machine that has no free core.
+_NICENESS = 5
 #: The size in bytes from which a response is compressed for clients that accept gzip.
 COMPRESSED_FROM = 16 << 10
 LARGE_BODY_HEADERS = [(b"vary", b"accept-encoding")]

@@ -31,5 +31,5 @@ def test_a_long_read_has_a_lower_priority_than_the_event_loop(store_path: Path, 
         assert server.get("/rewards/claims?limit=1").status_code == 200
         assert lowest_priority(server) == own
         assert server.get(path).status_code == 200
-        assert lowest_priority(server) == own + 10
+        assert lowest_priority(server) == own + 5
         assert os.getpriority(os.PRIO_PROCESS, server.process.pid) == own
