@@ -26,6 +26,8 @@ void bind_webhooks(pybind11::module_& module);
 void bind_text(pybind11::module_& module);
 // The class Documents: the records of a JSON file; and the rule for formulas in cells.
 void bind_documents(pybind11::module_& module);
+// The limit of the free memory that a server's process keeps.
+void bind_allocator(pybind11::module_& module);
 // The end of a server's process after a signal, or with its supervisor.
 void bind_ending(pybind11::module_& module);
 // The class Sample: generated records as a file.

@@ -34,6 +34,7 @@ PYBIND11_MODULE(_core_of_main, module, py::multiple_interpreters::not_supported(
   bindings::bind_sample(module);
   bindings::bind_text(module);
   bindings::bind_documents(module);
+  bindings::bind_allocator(module);
   bindings::bind_ending(module);
   module.def(
       "microseconds",

@@ -6,8 +6,10 @@ import asyncio
 import os
 import shutil
 import signal
+import subprocess
 import threading
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -28,7 +30,8 @@ END_WITHIN_S = 10
 WARM_UP_S = 60
 #: Their pages fill the cache of the writer, 64 MiB, before the clients begin.
 LOADED = 100_000
-TIME_OF_FIGURE_S = 30
+#: The memory of the checks of secrets and of exports in flight varies from second to second.
+TIME_OF_FIGURE_S = 60
 
 
 class Observer(threading.Thread):
@@ -51,7 +54,7 @@ class Observer(threading.Thread):
         self.join()
 
     def compare(self, member: str) -> tuple[float, float]:
-        """Returns the medians of the half minutes after the warm-up and before the end."""
+        """Returns the medians of the minutes after the warm-up and before the end."""
         end = self._samples[-1][0]
         early = (WARM_UP_S, WARM_UP_S + TIME_OF_FIGURE_S)
         late = (end - TIME_OF_FIGURE_S, end)
@@ -77,25 +80,32 @@ async def prepare(address: str, store: Path) -> tuple[str, str]:
     return operator, client
 
 
+def seconds_to_end(process: subprocess.Popen[str]) -> float:
+    began = time.monotonic()
+    process.wait()
+    return time.monotonic() - began
+
+
 def test_a_crowd_for_minutes(tmp_path: Path, million_claims: Path, figures: dict[str, Any]) -> None:
     """64 clients over 1,000,000 claims, 4 of them harmful, then SIGTERM"""
     store = Path(shutil.copyfile(million_claims, tmp_path / "store.db"))
     with comptroller.open(store, read_only=True) as service:
         pages = (service.claims.list(limit=1000, order=order) for order in ("ASC", "DESC"))
         ids = [claim.id for page in pages for claim in page]
-    with serving("--db", str(store), cwd=tmp_path) as server:
+    with ThreadPoolExecutor(1) as waiting, serving("--db", str(store), cwd=tmp_path) as server:
         crowd = Crowd(server.address, asyncio.run(prepare(server.address, store)), ids, seed=15)
         observer = Observer(server.process.pid)
-        ended: list[float] = []
+        ended: list[Future[float]] = []
 
         def end() -> None:
             observer.stop()
-            ended.append(time.monotonic())
             server.process.send_signal(signal.SIGTERM)
+            ended.append(waiting.submit(seconds_to_end, server.process))
 
         asyncio.run(crowd.run(CLIENTS, MINUTES, end))
-        code = server.process.wait(END_WITHIN_S)
-        seconds = time.monotonic() - ended[0]
+        # The slow reader ends later: the system still holds what it has not read.
+        seconds = ended[0].result()
+        code = server.process.returncode
         log = server.log.read_text()
     figures["minutes"] = MINUTES
     figures["requests"] = sum(crowd.counts.values())
@@ -125,6 +135,7 @@ def test_a_crowd_for_minutes(tmp_path: Path, million_claims: Path, figures: dict
     assert all(s < 500 or s in (501, 505) for name, s in crowd.counts if name.startswith("garbage"))
     assert not [name for name, _ in crowd.counts if name.endswith("_behave")]
     assert (code, "Traceback" in log) == (0, False)
+    assert seconds < END_WITHIN_S
     for member in ("rss_mib", "descriptors"):
         first, last = observer.compare(member)
         assert last <= first * GROWTH, member

@@ -17,6 +17,7 @@ import click
 import msgspec
 
 import comptroller
+from comptroller import _core
 from comptroller.cli.serve_options import ServeOptions
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ class _Life:
 
 def serve(options: ServeOptions) -> int:
     """Serves until a signal; returns the exit code."""
+    _core.limit_free_memory()
     with _store(options) as path:
         if options.workers > 1:
             return _supervise(path, options)
@@ -126,6 +128,7 @@ def work(assignment: Assignment) -> None:
     """Serves as one of several workers."""
     from comptroller.http.server import workers
 
+    _core.limit_free_memory()
     workers.end_with_supervisor()
     share = _Share(Path(assignment.folder), assignment.number)
     path, address = assignment.path, assignment.address
@@ -186,8 +189,8 @@ def _serve(
     # One of several workers warns for all of them.
     growth = [] if share and share.number else [LogGrowth(app.store).watch]
     metrics = app.metrics.share(*share).publishing() if share else nullcontext()
-    webhooks = delivering(app.store, counts) if delivers else nullcontext()
-    with metrics, life or nullcontext(), webhooks:
+    webhooks = delivering(app.store, counts) if delivers else nullcontext(lambda: None)
+    with metrics, life or nullcontext(), webhooks as stop_webhooks:
         serving.serve(
             app,
             bound,
@@ -200,6 +203,7 @@ def _serve(
             stopping=life.note_signal if life else lambda _signal: None,
             reload=authority.reload if authority else lambda: None,
             watches=growth,
+            stop_beside=stop_webhooks,
         )
 
 

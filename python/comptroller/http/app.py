@@ -7,6 +7,7 @@ import gzip
 import logging
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -56,6 +57,9 @@ Observer = Callable[[Exchange, float], None]
 _MAX_EXPORTS = 8
 #: Threads for long reads: one core is left to the event loop, which gives the short answers.
 _MAX_READERS = max(1, min(4, (os.cpu_count() or 1) - 1))
+#: By how much the priority of long reads and exports is lower than that of the event loop. With 10
+#: they would wait long on a machine that has no free core.
+_NICENESS = 5
 #: The size in bytes from which a response is compressed for clients that accept gzip.
 COMPRESSED_FROM = 16 << 10
 LARGE_BODY_HEADERS = [(b"vary", b"accept-encoding")]
@@ -107,8 +111,8 @@ class App:
         self.metrics = Metrics(service.host, clock, collectors)
         self._is_ready = CachedForASecond(self._read_one, clock)
         self._observers: tuple[Observer, ...] = (self.metrics, *observers)
-        self._readers = ThreadPoolExecutor(_MAX_READERS, "comptroller-read")
-        exports = ThreadPoolExecutor(_MAX_EXPORTS, "comptroller-export")
+        self._readers = ThreadPoolExecutor(_MAX_READERS, "comptroller-read", _give_way)
+        exports = ThreadPoolExecutor(_MAX_EXPORTS, "comptroller-export", _give_way)
         self._transfers = LoadsAndExports(service.host, exports, self.metrics.count_loaded)
         self._deprecation = None if drop_deprecated else _deprecation(sunset)
         document = openapi.document(
@@ -266,6 +270,12 @@ class App:
     async def _ready(self, exchange: Exchange) -> None:
         self._is_ready()
         await exchange.answer(200, JSON, b'{"status":"ready"}')
+
+
+def _give_way() -> None:
+    """Lets the event loop run first if this thread, or one that it starts, wants the processor."""
+    if sys.platform == "linux":  # elsewhere it would change the priority of the process
+        os.nice(_NICENESS)
 
 
 async def _alive(exchange: Exchange) -> None:

@@ -167,8 +167,11 @@ def _log_failure(task: asyncio.Task[None]) -> None:
 
 
 @contextmanager
-def delivering(store: Store, counts: Counts) -> Iterator[None]:
-    """Delivers in a thread with an event loop of its own, until the block ends."""
+def delivering(store: Store, counts: Counts) -> Iterator[Callable[[], None]]:
+    """Delivers in a thread with an event loop of its own, until the block ends.
+
+    Yields a function that begins the end and does not wait for it.
+    """
     loop = _new_loop()
     stopping = asyncio.Event()
 
@@ -178,9 +181,13 @@ def delivering(store: Store, counts: Counts) -> Iterator[None]:
 
     thread = Thread(target=deliver, name="comptroller-webhooks", daemon=True)
     thread.start()
-    try:
-        yield
-    finally:
+
+    def stop() -> None:
         with suppress(RuntimeError):  # the thread has ended
             loop.call_soon_threadsafe(stopping.set)
+
+    try:
+        yield stop
+    finally:
+        stop()
         thread.join(_END_WITHIN_S + 1)

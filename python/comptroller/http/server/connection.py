@@ -356,9 +356,13 @@ class Connection(asyncio.Protocol):
 
     # -- the end of requests and connections
 
-    def stop(self) -> None:
-        """Closes the connection, after the response to the active request."""
+    def stop(self, within_s: float) -> None:
+        """Closes the connection, after the response to the active request.
+
+        The client must then read part of the response every `within_s` seconds.
+        """
         self._is_stopping = True
+        self.out.expect_reader(within_s)
         self.out.is_receiving = False
         if self.out.is_lingering:
             self.out.end()

@@ -132,6 +132,14 @@ class Outgoing:
             if timer is not None:
                 timer.cancel()
 
+    def expect_reader(self, within_s: float) -> None:
+        """Changes the time limit, which begins again."""
+        self._within_s = within_s
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+            self._expect_reader()
+
     def _expect_reader(self) -> None:
         waiting = self._transport.get_write_buffer_size()
         if waiting and self._deadline is None:

@@ -69,6 +69,7 @@ def serve(
     reload: Callable[[], None] = lambda: None,
     watches: Iterable[Callable[[], Coroutine[Any, Any, None]]] = (),
     stopping: Callable[[str], None] = lambda _signal: None,
+    stop_beside: Callable[[], None] = lambda: None,
 ) -> None:
     """Serves until SIGTERM or SIGINT, then answers the requests in flight. On the main thread.
 
@@ -93,6 +94,7 @@ def serve(
         reload: called by SIGHUP to reload further files.
         watches: coroutine functions that run until they are cancelled.
         stopping: called with the name of each signal that stops the server; not in a worker.
+        stop_beside: begins the end of what runs beside the server, so that both end together.
     """
     certificate = Certificate(tls_cert, tls_key, app.metrics) if tls_cert and tls_key else None
 
@@ -113,6 +115,7 @@ def serve(
 
         def stop(*, is_waiting: bool = True) -> None:
             ending.set()
+            stop_beside()
             app.stop()
             server.stop(is_waiting=is_waiting)
 
