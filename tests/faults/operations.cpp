@@ -5,6 +5,7 @@
 #include <future>
 
 #include "arrow/consumer.hpp"
+#include "arrow/memory.hpp"
 #include "export/exporter.hpp"
 #include "files/secret_key.hpp"
 #include "json/writer.hpp"
@@ -124,6 +125,17 @@ void prepare_export(Subject& subject) {
   std::filesystem::permissions(path, std::filesystem::perms::owner_read);
 }
 
+// Returns what a function of a stream provides; throws the failure of the stream.
+template <class Raw>
+arrow::Owned<Raw> take(ArrowArrayStream& stream, int (*get)(ArrowArrayStream*, Raw*)) {
+  Raw raw{};
+  if (const int failure = get(&stream, &raw); failure != 0) {
+    const char* const message = stream.get_last_error(&stream);
+    throw Error::of_system(failure, message == nullptr ? "" : message);
+  }
+  return arrow::Owned<Raw>(raw);
+}
+
 std::string stream_claims(Subject& subject) {
   service::Service& service = subject.service();
   const service::Scan scan =
@@ -132,29 +144,18 @@ std::string stream_claims(Subject& subject) {
   const std::shared_ptr<db::Database> database(std::shared_ptr<void>(), service.database().get());
   const arrow::Table table =
       arrow::make_table("claims", std::nullopt, scan.audience, {database, scan.listing, [] {}});
-  ArrowArrayStream stream{};
-  ArrowSchema schema{};
-  table.open(&stream);
-  const auto check = [&](int failure) {
-    if (failure == 0) return;
-    const Error error = Error::of_system(failure, stream.get_last_error(&stream));
-    if (schema.release != nullptr) schema.release(&schema);
-    stream.release(&stream);
-    throw error;
-  };
-  check(stream.get_schema(&stream, &schema));
+  ArrowArrayStream raw{};
+  table.open(&raw);
+  arrow::Owned<ArrowArrayStream> stream(raw);
+  auto schema = take(*stream.get(), raw.get_schema);
   std::string rows;
-  for (bool is_at_end = false; !is_at_end;) {
-    ArrowArray array{};
-    check(stream.get_next(&stream, &array));
-    is_at_end = array.release == nullptr;
-    if (is_at_end) break;
-    for (std::int64_t row = 0; row < array.length; ++row) rows += arrow::show(schema, array, row);
-    array.release(&array);
+  while (true) {
+    auto array = take(*stream.get(), raw.get_next);
+    if (array.get() == nullptr) return rows;
+    for (std::int64_t row = 0; row < array.get()->length; ++row) {
+      rows += arrow::show(*schema.get(), *array.get(), row);
+    }
   }
-  schema.release(&schema);
-  stream.release(&stream);
-  return rows;
 }
 
 std::string back_up(Subject& subject) {
