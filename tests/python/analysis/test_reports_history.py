@@ -240,6 +240,19 @@ def test_bounds_also_select_changes(operator: comptroller.Service) -> None:
     assert [row["event"] for row in rows] == ["created", "confirmed", "recorded"]
 
 
+def test_bounds_select_events_whether_or_not_controls_are_known(
+    operator: comptroller.Service, open_as: Any
+) -> None:
+    operator.identities.put(id="alice", customer_id="acme")
+    now, since = datetime.now(UTC), at()
+    rows = operator.reports.history("alice", since=since).to_dicts()
+    assert operator.reports.history("alice", since=since, as_of_recorded=now).to_dicts() == rows
+    reader = open_as(customer="acme", scopes=["identity:read_identity"])
+    assert [row["event"] for row in reader.reports.history("alice", since=since).to_dicts()] == [
+        "created"
+    ]
+
+
 def test_a_client_sees_no_events_of_the_journal(
     operator: comptroller.Service, open_as: Any
 ) -> None:
