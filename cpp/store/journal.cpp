@@ -160,6 +160,13 @@ std::uint64_t archived_size(db::Connection& connection) {
   return static_cast<std::uint64_t>(archive.number(0));
 }
 
+std::optional<std::int64_t> archive_of(db::Connection& connection, std::uint64_t sequence) {
+  db::Query archive =
+      connection.query("SELECT entry FROM journal_archives WHERE size > ? ORDER BY size LIMIT 1");
+  archive.bind(1, static_cast<std::int64_t>(sequence));
+  return archive.step() ? std::optional(archive.number(0)) : std::nullopt;
+}
+
 std::int64_t entry_of_newest_archive(db::Connection& connection) {
   db::Query archive = connection.query("SELECT coalesce(max(entry), -1) FROM journal_archives");
   archive.step();

@@ -48,6 +48,8 @@ struct JournalHead {
 std::uint64_t journal_size(db::Connection& connection);
 // The number of entries that were moved to files: the first ones.
 std::uint64_t archived_size(db::Connection& connection);
+// The sequence number of the entry of the archive that has an entry; nullopt if none has it.
+std::optional<std::int64_t> archive_of(db::Connection& connection, std::uint64_t sequence);
 // The sequence number of the entry of the newest archive; -1 if there is none.
 std::int64_t entry_of_newest_archive(db::Connection& connection);
 // Whether the content of an entry is that of an archive.
