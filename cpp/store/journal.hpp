@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,6 +70,10 @@ inline journal::ReadHash hash_reader(db::Connection& connection) {
     return read_hash(connection, level, index);
   };
 }
+
+// Returns the hashes that the row of an entry has, of those of the subtrees that it completes: that
+// of the entry itself, and those of subtrees with at least 16 entries.
+std::string stored_hashes(std::span<const journal::Hash> completed);
 
 // A stored entry. `text` is its canonical JSON, whose SHA-256 (RFC 9162, leaf) is in the tree.
 struct Entry {

@@ -98,9 +98,7 @@ Expected check_entries(db::Connection& connection, JournalCheck& check) {
       findings.add("journal", "the entries before " + name + " are missing");
       return false;
     }
-    const auto hashes = tree.append(journal::leaf_hash(entry.text));
-    if (entry.hashes !=
-        std::string_view(reinterpret_cast<const char*>(hashes.data()), hashes.size_bytes())) {
+    if (entry.hashes != stored_hashes(tree.append(journal::leaf_hash(entry.text)))) {
       findings.add("journal", name + " was altered: its content does not have its hash");
     }
     if (is_archive(entry.content)) {

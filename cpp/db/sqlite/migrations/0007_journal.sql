@@ -1,7 +1,8 @@
 -- The journal: one entry for each change of a record, and one for all records that a load inserted.
 -- `hashes` has the SHA-256 of the entry, then those of the subtrees of the Merkle tree (RFC 9162)
--- that it completes, smallest first. An entry is never changed. `record_hashes` of a batch has the
--- first two bytes of the hash of each of its records, so that an altered one has a name.
+-- that it completes, from 16 entries on, smallest first. An entry is never changed. `record_hashes`
+-- of a batch has the first two bytes of the hash of each of its records, so that an altered one has
+-- a name.
 CREATE TABLE journal (
   sequence INTEGER PRIMARY KEY,
   recorded_at INTEGER NOT NULL,
