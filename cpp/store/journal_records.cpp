@@ -42,10 +42,11 @@ void read_entries(db::Connection& connection, const Batches& batches, RecordHist
 void add_batches(Batches& batches, std::uint64_t sequence, std::string_view content) {
   if (is_archive(content)) batches.clear();
   std::size_t before = 0;
+  std::size_t place = 0;
   for (BatchPart& part : batch_parts(content)) {
     batches[part.resource].push_back({sequence, static_cast<std::int64_t>(part.first_key),
                                       static_cast<std::int64_t>(part.last_key), part.count,
-                                      std::move(part.root), before, is_archive(content)});
+                                      std::move(part.root), before, place++, is_archive(content)});
     before += part.count;
   }
 }

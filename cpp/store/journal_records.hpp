@@ -21,6 +21,7 @@ struct BatchOfTable {
   std::uint64_t count = 0;
   std::string root;                      // hexadecimal
   std::size_t record_hashes_before = 0;  // the number of record_hashes of earlier tables
+  std::size_t place = 0;                 // of the table in the entry
   bool is_of_archive = false;            // it has the records as they were then
 };
 using Batches = std::map<std::string, std::vector<BatchOfTable>, std::less<>>;  // by table

@@ -24,6 +24,14 @@ CREATE INDEX journal_of_customer ON journal (customer_id) WHERE customer_id IS N
 CREATE INDEX journal_of_batches ON journal (sequence) WHERE key IS NULL;
 -- Finds a record that was removed by its id: the content of its last entry has no "after".
 CREATE INDEX journal_of_removed ON journal (id) WHERE substr(content, 1, 9) = '{"before"';
+-- The keys of the records of a batch that belong to a customer (store/customer_keys.hpp), so that the
+-- change feed of a client reads only these.
+CREATE TABLE journal_batch_keys (
+  customer_id INTEGER NOT NULL REFERENCES symbols (key),
+  sequence INTEGER NOT NULL,
+  keys BLOB NOT NULL,
+  PRIMARY KEY (customer_id, sequence)
+) STRICT, WITHOUT ROWID;
 -- The entries that were moved to files: the first `size`. `entry` is the entry of the archive.
 -- `hashes` has those of the subtrees of which their tree consists, largest first, so that the tree
 -- goes on.
