@@ -269,9 +269,7 @@ void visit_entries(db::Connection& connection, const EntrySelection& selection,
               Sql{"resource = ?", {symbol(table)}}.add(" AND key = ?", Value::of(key)));
     }
     if (sql.text.empty()) return;
-  } else if (selection.kind == EntrySelection::Kind::removals) {
-    add_arm("INDEXED BY journal_of_removed", {R"(substr(content, 1, 9) = '{"before"')", {}});
-  } else if (selection.kind == EntrySelection::Kind::batches) {
+  } else if (selection.only_batches) {
     add_arm("INDEXED BY journal_of_batches", {"key IS NULL", {}});
   } else if (selection.customer) {
     add_arm("INDEXED BY journal_of_customer", {"customer_id IS NOT NULL", {}});

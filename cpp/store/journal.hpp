@@ -89,11 +89,10 @@ using RecordKey = std::pair<std::string, std::int64_t>;
 struct EntrySelection {
   std::uint64_t from = 0;
   std::uint64_t end = INT64_MAX;
-  std::optional<std::string> resource = {};                   // of these records
-  std::optional<std::vector<RecordKey>> records = {};         // of these records
-  std::optional<std::string> customer = {};                   // of its records
-  enum class Kind : std::uint8_t { any, batches, removals };  // batches: also archives
-  Kind kind = Kind::any;
+  std::optional<std::string> resource = {};            // of these records
+  std::optional<std::vector<RecordKey>> records = {};  // of these records
+  std::optional<std::string> customer = {};            // of its records
+  bool only_batches = false;                           // also archives
 };
 // Calls `visit` with each selected entry, in order, until it returns false.
 void visit_entries(db::Connection& connection, const EntrySelection& selection,

@@ -24,6 +24,13 @@ CREATE INDEX journal_of_customer ON journal (customer_id) WHERE customer_id IS N
 CREATE INDEX journal_of_batches ON journal (sequence) WHERE key IS NULL;
 -- Finds a record that was removed by its id: the content of its last entry has no "after".
 CREATE INDEX journal_of_removed ON journal (id) WHERE substr(content, 1, 9) = '{"before"';
+-- Finds records that were linked to another one earlier, and those that were removed.
+CREATE INDEX journal_of_moves ON journal (sequence)
+WHERE instr(content, '"before":{') > 0
+  AND (
+    instr(content, '"payout_group_id":') > 0 OR instr(content, '"identity_id":') > 0
+    OR instr(content, '"addresses":') > 0
+  );
 -- The keys of the records of a batch that belong to a customer (store/customer_keys.hpp), so that the
 -- change feed of a client reads only these.
 CREATE TABLE journal_batch_keys (
