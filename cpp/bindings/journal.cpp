@@ -39,17 +39,13 @@ void bind_journal(py::module_& module) {
   module.def(
       "journal_entries",
       [](const Store& store, const Principal& principal, std::uint64_t from, std::uint64_t limit,
-         const std::string& kind) {
-        using Kind = store::EntrySelection::Kind;
-        const service::JournalQuery query{from, limit,
-                                          kind == "batches"    ? Kind::batches
-                                          : kind == "removals" ? Kind::removals
-                                                               : Kind::any};
+         bool only_batches) {
         return answer(store, [&](service::Service& service) {
-          return service::journal_entries(service, principal, query);
+          return service::journal_entries(service, principal, {from, limit, only_batches});
         });
       },
-      arg("store"), arg("principal"), arg("from_sequence"), arg("limit"), arg("kind") = "any");
+      arg("store"), arg("principal"), arg("from_sequence"), arg("limit"),
+      arg("only_batches") = false);
   module.def(
       "verify_journal",
       [](const Store& store, const Principal& principal, const std::optional<std::string>& note,
@@ -101,12 +97,21 @@ void bind_journal(py::module_& module) {
   module.def(
       "record_histories",
       [](const Store& store, const Principal& principal,
-         const std::vector<service::RecordName>& names, bool with_proofs) {
+         const std::vector<store::RecordName>& names, bool with_proofs) {
         return answer(store, [&](service::Service& service) {
           return service::record_histories(service, principal, names, with_proofs);
         });
       },
       arg("store"), arg("principal"), arg("names"), arg("with_proofs"));
+  module.def(
+      "moved_records",
+      [](const Store& store, const Principal& principal, const std::vector<std::string>& texts,
+         bool is_in_any_case) {
+        return answer(store, [&](service::Service& service) {
+          return service::moved_records(service, principal, texts, is_in_any_case);
+        });
+      },
+      arg("store"), arg("principal"), arg("texts"), arg("is_in_any_case"));
   module.def(
       "archive_journal",
       [](const Store& store, const Principal& principal, std::uint64_t size, std::string sha256,

@@ -9,9 +9,7 @@
 #include "json/writer.hpp"
 #include "model/hexadecimal.hpp"
 #include "service/authorisation.hpp"
-#include "store/journal.hpp"
 #include "store/journal_check.hpp"
-#include "store/journal_records.hpp"
 
 namespace comptroller::service {
 
@@ -48,6 +46,7 @@ struct History {
   FIELD(std::vector<std::uint64_t>, entries);
   FIELD(std::optional<std::uint64_t>, inserted_by);
   FIELD(std::optional<Insertion>, inserted);
+  FIELD(std::optional<std::uint64_t>, loaded_by);
 };
 
 struct Histories {
@@ -101,7 +100,7 @@ std::string journal_entries(Service& service, const Principal& principal,
     return count < query.limit;
   };
   if (query.limit > 0) {
-    store::visit_entries(connection, {.from = query.from, .kind = query.kind}, add);
+    store::visit_entries(connection, {.from = query.from, .only_batches = query.only_batches}, add);
   }
   return answer + "]}";
 }
@@ -162,27 +161,29 @@ InclusionProof prove_entry(db::Connection& snapshot, std::uint64_t sequence,
 }
 
 std::string record_histories(Service& service, const Principal& principal,
-                             const std::vector<RecordName>& names, bool with_proofs) {
+                             const std::vector<store::RecordName>& names, bool with_proofs) {
   Reading reading(service, principal, operator_read);
   db::Connection& connection = *reading.lease;
   const JournalHead head = journal_head(connection);
   Histories histories{head.size, head.root, {}, {}, {}};
-  const store::Batches batches = store::read_batches(connection);
+  store::RecordHistories finder(connection);
   std::map<std::string, store::RecordProofs, std::less<>> proofs;
   std::set<std::uint64_t> sequences;
   for (const auto& [resource, id] : names) {
-    for (store::RecordHistory& record : store::find_histories(connection, batches, resource, id)) {
+    for (store::RecordHistory& record : finder.find(resource, id)) {
       if (record.inserted_by) {
         sequences.insert(*record.inserted_by);
         proofs[record.table][record.key] = {};
       }
+      if (record.loaded_by) sequences.insert(*record.loaded_by);
       sequences.insert(record.entries.begin(), record.entries.end());
       histories.records.push_back({std::move(record.table),
                                    record.key,
                                    std::move(record.content),
                                    std::move(record.entries),
                                    record.inserted_by,
-                                   {}});
+                                   {},
+                                   record.loaded_by});
       if (record.inserted_by && with_proofs) {
         histories.records.back().inserted.emplace().content = std::move(record.inserted);
       }
@@ -193,7 +194,8 @@ std::string record_histories(Service& service, const Principal& principal,
     for (History& record : histories.records) {
       if (!record.inserted) continue;
       const auto& proof = proofs[record.resource][record.key];
-      const store::BatchOfTable* batch = store::find_batch(batches, record.resource, record.key);
+      const store::BatchOfTable* batch =
+          store::find_batch(finder.batches(), record.resource, record.key);
       record.inserted->index = proof.index;
       record.inserted->count = batch->count;
       record.inserted->root = batch->root;
@@ -209,6 +211,20 @@ std::string record_histories(Service& service, const Principal& principal,
     }
   }
   return json::to_text(histories);
+}
+
+std::string moved_records(Service& service, const Principal& principal,
+                          const std::vector<std::string>& texts, bool is_in_any_case) {
+  Reading reading(service, principal, operator_read);
+  std::string answer = "[";
+  for (const auto& [table, id] : store::find_moved_records(*reading.lease, texts, is_in_any_case)) {
+    answer += answer.size() > 1 ? ",[" : "[";
+    json::JsonWriter(answer).write(std::string_view(table));
+    answer += ',';
+    json::JsonWriter(answer).write(std::string_view(id));
+    answer += ']';
+  }
+  return answer + ']';
 }
 
 void archive_journal(Service& service, const Principal& principal, const store::ArchiveFile& file) {

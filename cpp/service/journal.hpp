@@ -13,6 +13,7 @@
 #include "model/changes.hpp"
 #include "service/scans.hpp"
 #include "store/journal.hpp"
+#include "store/journal_records.hpp"
 #include "store/journal_snapshot.hpp"
 
 namespace comptroller::service {
@@ -20,7 +21,7 @@ namespace comptroller::service {
 struct JournalQuery {
   std::uint64_t from = 0;  // the first sequence number
   std::uint64_t limit = 100;
-  store::EntrySelection::Kind kind = store::EntrySelection::Kind::any;
+  bool only_batches = false;
 };
 
 // The journal at a time: the number of its entries, and the root of their tree in hexadecimal.
@@ -48,9 +49,6 @@ class ObservedHead {
 };
 // Returns a scan that sets `head` when it reads.
 Scan observe_head(Scan scan, const Principal& principal, std::shared_ptr<ObservedHead> head);
-
-// The table and the id of a record; of balances, the id of the address.
-using RecordName = std::pair<std::string, std::string>;
 
 // Each function throws insufficient_scope unless the principal may read as the operator.
 
@@ -80,7 +78,11 @@ InclusionProof prove_entry(db::Connection& snapshot, std::uint64_t sequence,
 // batch inserted, and later changes. With proofs, the store is verified, which has the findings,
 // and records and entries have their proofs of inclusion.
 std::string record_histories(Service& service, const Principal& principal,
-                             const std::vector<RecordName>& names, bool with_proofs);
+                             const std::vector<store::RecordName>& names, bool with_proofs);
+
+// Returns [[table, id], ...]; see store::find_moved_records.
+std::string moved_records(Service& service, const Principal& principal,
+                          const std::vector<std::string>& texts, bool is_in_any_case);
 
 // Deletes entries that a durable file has (store/journal_snapshot.hpp).
 void archive_journal(Service& service, const Principal& principal, const store::ArchiveFile& file);

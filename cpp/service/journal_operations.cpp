@@ -109,9 +109,10 @@ InclusionProof prove(Context& context, const ProveEntry& request) {
   db::Connection& connection = context.connection;
   const auto sequence = static_cast<std::uint64_t>(request.sequence.value);
   const JournalHead head = journal_head(connection);
-  if (sequence < std::min(store::archived_size(connection), head.size)) {
-    throw Error(Code::not_found,
-                "entry " + std::to_string(sequence) + " is in an archive, not in the store");
+  if (const auto archive = store::archive_of(connection, sequence)) {
+    throw Error(Code::not_found, "entry " + std::to_string(sequence) +
+                                     " was moved to an archive; entry " + std::to_string(*archive) +
+                                     " has the SHA-256 of its file");
   }
   bool is_shown = false;
   store::visit_entries(

@@ -173,7 +173,10 @@ Webhook replay(Context& context, const ReplayWebhook& request) {
   db::Connection& connection = context.connection;
   const auto stored = require<Webhook>(context, request.id.value);
   if (request.since.has_value() == request.after.has_value()) {
-    throw Error::invalid("since", "or `after` is required, and not both");
+    throw Error::invalid("since", "this or `after` is required, and not both");
+  }
+  if (request.after && request.after->value.empty()) {
+    throw Error::invalid("after", "is empty; give a cursor of the change feed, or `since`");
   }
   store::FeedPosition place;
   if (request.after) {

@@ -6,8 +6,10 @@
 #include "json/canonical.hpp"
 #include "store/client_lookups.hpp"
 #include "store/columns.hpp"
+#include "store/customer_keys.hpp"
 #include "store/journal.hpp"
 #include "store/record_entries.hpp"
+#include "store/row_texts.hpp"
 #include "store/streams.hpp"
 #include "store/tables.hpp"
 
@@ -25,7 +27,8 @@ struct EntryHead {
 
 struct Batch {
   std::int64_t sequence = INT64_MAX;
-  std::vector<BatchPart> parts;
+  std::vector<BatchPart> parts = {};
+  std::string keys = {};  // of the records of the customer whose feed it is
 };
 
 // Removes the members that clients do not see from the JSON of a record or of some of its members.
@@ -38,27 +41,6 @@ void remove_hidden(std::string& object) {
       object = json::to_object(members);
     }
   });
-}
-
-template <Record R>
-constexpr std::string_view id_column() {
-  if constexpr (requires(R record) { record.id; }) return "id";
-  return "address_id";
-}
-
-// Returns the id of the record in the current row, or if not `is_id` its customer; empty if it has
-// none.
-template <Record R, bool is_id>
-std::string text_of_column(const Row& row) {
-  constexpr std::string_view name = is_id ? id_column<R>() : "customer_id";
-  Label text;
-  for_each_indexed_field<R>([&]<class F, std::size_t I>() {
-    if constexpr (F::name == name) {
-      const auto field = row.field<F, I>();
-      if (!field.is_unset()) field.visit([&](const auto& view) { assign(text, view); });
-    }
-  });
-  return std::move(text.value);
 }
 
 class FeedReader {
@@ -76,7 +58,7 @@ class FeedReader {
       if (page_.has_more) break;
       page_.end = {.sequence = rows.number(0)};
     }
-    // Entries of other customers were passed, too.
+    // The journal may go on with entries of others.
     if (!page_.has_more) {
       page_.end = {.sequence = static_cast<std::int64_t>(journal_size(connection_)) - 1};
     }
@@ -111,22 +93,22 @@ class FeedReader {
     return found.value_or(ChangedResource{});
   }
 
-  // The selected entries, and those of all batches.
+  // All entries; or those of the customer's records, and those of batches with its records, which
+  // have a further column with their keys.
   Sql entries(std::int64_t from) const {
-    constexpr std::string_view select =
-        "SELECT sequence, recorded_at, actor, customer_id, operation, resource, key, id, content"
-        " FROM journal ";
-    Sql sql;
-    sql.add(select);
-    if (customer_) {
-      sql.add("INDEXED BY journal_of_customer WHERE customer_id = ?", Value::of(*customer_));
-      sql.add(" AND sequence >= ? UNION ALL ", Value::of(from));
-      sql.add(select).add("INDEXED BY journal_of_batches WHERE key IS NULL");
-      sql.add(" AND sequence >= ?", Value::of(from));
-    } else {
-      sql.add("WHERE sequence >= ?", Value::of(from));
-    }
-    return sql.add(" ORDER BY 1");
+    Sql sql{
+        "SELECT sequence, recorded_at, actor, customer_id, operation, resource, key, id, content",
+        {}};
+    if (!customer_) return sql.add(" FROM journal WHERE sequence >= ? ORDER BY 1", Value::of(from));
+    sql.add(", NULL FROM journal INDEXED BY journal_of_customer WHERE customer_id = ?",
+            Value::of(*customer_));
+    sql.add(" AND sequence >= ?", Value::of(from));
+    sql.add(
+        " UNION ALL SELECT j.sequence, recorded_at, actor, NULL, operation, NULL, NULL, NULL,"
+        " content, keys FROM journal_batch_keys AS b CROSS JOIN journal AS j"
+        " ON j.sequence = b.sequence WHERE b.customer_id = ?",
+        Value::of(*customer_));
+    return sql.add(" AND b.sequence >= ? ORDER BY 1", Value::of(from));
   }
 
   // Adds the changes of an entry. Returns false if it has further ones.
@@ -141,7 +123,8 @@ class FeedReader {
       // The records of an archive are no changes, unless the feed begins with them.
       const bool is_begun = head.sequence == query_.after.sequence;
       if (is_archive(content) && !is_begun && head.sequence != expanded_archive_) return true;
-      return add_batch(head, batch_parts(content));
+      const std::string keys(customer_ ? row.column(9).bytes : std::string_view());
+      return add_batch(head, {head.sequence, batch_parts(content), keys});
     }
     const std::string table = symbol(5);
     if (!find_enum<ChangedResource>(table)) return true;  // a webhook
@@ -162,25 +145,44 @@ class FeedReader {
   // Whether a batch of the same transaction has the record. Its entry is the next one of a batch,
   // because the other changes of the transaction precede it.
   bool is_in_batch(std::int64_t sequence, std::string_view table, std::int64_t key) {
-    if (!next_batch_ || next_batch_->sequence <= sequence) {
-      db::Query next = connection_.query(
-          "SELECT sequence, content FROM journal INDEXED BY journal_of_batches"
-          " WHERE key IS NULL AND sequence > ? AND NOT content GLOB '{\"archive\":*'"
-          " ORDER BY sequence LIMIT 1");
-      next_batch_.emplace();
-      if (next.bind(1, sequence).step()) {
-        next_batch_ = {next.number(0), batch_parts(require_text(next.column(1)))};
+    if (!next_batch_ || next_batch_->sequence <= sequence) next_batch_ = batch_after(sequence);
+    for (std::size_t index = 0; index < next_batch_->parts.size(); ++index) {
+      const BatchPart& part = next_batch_->parts[index];
+      if (part.resource != table || std::cmp_greater(part.first_key, key) ||
+          std::cmp_less(part.last_key, key)) {
+        continue;
       }
+      return !customer_ || KeyReader(keys_of_part(next_batch_->keys, index)).first_from(key) == key;
     }
-    return std::ranges::any_of(next_batch_->parts, [&](const BatchPart& part) {
-      return part.resource == table && std::cmp_less_equal(part.first_key, key) &&
-             std::cmp_less_equal(key, part.last_key);
-    });
+    return false;
+  }
+
+  // Returns the next batch that is no archive; of a customer's feed, the next one with its records.
+  Batch batch_after(std::int64_t sequence) {
+    Sql sql;
+    if (customer_) {
+      sql.add(
+          "SELECT j.sequence, content, keys FROM journal_batch_keys AS b CROSS JOIN journal AS j"
+          " ON j.sequence = b.sequence WHERE b.customer_id = ?",
+          Value::of(*customer_));
+      sql.add(" AND b.sequence > ?", Value::of(sequence));
+    } else {
+      sql.add(
+          "SELECT sequence, content FROM journal INDEXED BY journal_of_batches"
+          " WHERE key IS NULL AND sequence > ?",
+          Value::of(sequence));
+    }
+    sql.add(" AND NOT content GLOB '{\"archive\":*' ORDER BY 1 LIMIT 1");
+    db::Query next = sql.query(connection_);
+    if (!next.step()) return {};
+    return {next.number(0), batch_parts(require_text(next.column(1))),
+            std::string(customer_ ? next.column(2).bytes : std::string_view())};
   }
 
   // Adds records of a batch, after those of an earlier page. The tables are in an order in which
   // their records can be loaded.
-  bool add_batch(const EntryHead& head, const std::vector<BatchPart>& parts) {
+  bool add_batch(const EntryHead& head, const Batch& batch) {
+    const std::vector<BatchPart>& parts = batch.parts;
     const FeedPosition& after = query_.after;
     bool is_resumed = head.sequence == after.sequence;
     bool is_complete = true;
@@ -196,7 +198,9 @@ class FeedReader {
         }
         if (!selects<R>()) continue;
         const FeedPosition before{head.sequence, static_cast<std::int64_t>(index), first - 1};
-        is_complete = add_records<R>(head, before, static_cast<std::int64_t>(part.last_key));
+        is_complete = customer_
+                          ? add_own_records<R>(head, before, keys_of_part(batch.keys, index))
+                          : add_records<R>(head, before, static_cast<std::int64_t>(part.last_key));
       }
     });
     return is_complete;
@@ -206,7 +210,7 @@ class FeedReader {
   template <Record R>
   bool add_records(const EntryHead& head, FeedPosition at, std::int64_t last) {
     const std::int64_t end = std::min(last, at.key + max_rows_visited - visited_);
-    RecordEntries later(connection_, {R::table, at.key + 1, end, head.sequence, customer_});
+    RecordEntries later(connection_, {R::table, at.key + 1, end, head.sequence});
     db::Query rows = records<R>(at.key + 1, end);
     constexpr int key_column = static_cast<int>(field_count<R>);
     std::int64_t row_key = rows.step() ? rows.number(key_column) : INT64_MAX;
@@ -219,15 +223,7 @@ class FeedReader {
       const bool is_present = key == row_key;  // or else it was removed later
       std::vector<RecordEntry> entries;
       if (key == later.key()) entries = later.take();
-      Change change = is_present ? present<R>(rows) : removed(entries.back());
-      if (!entries.empty()) {
-        std::optional<json::RawMembers> state;
-        if (change.after) state = json::raw_members(change.after->text);
-        state = unwind(std::move(state), entries);
-        change.after.reset();
-        if (state) change.after = {{json::to_object(*state)}};
-      }
-      if (change.after) add<R>(head, at, std::move(change));
+      add_record<R>(head, at, is_present ? &rows : nullptr, entries);
       if (is_present) row_key = rows.step() ? rows.number(key_column) : INT64_MAX;
     }
     visited_ += end - at.key;
@@ -235,13 +231,51 @@ class FeedReader {
     return end == last;
   }
 
+  // Does the same for the records with these keys. Each takes the same work, wherever it lies
+  // between the records of others.
+  template <Record R>
+  bool add_own_records(const EntryHead& head, FeedPosition at, std::string_view encoded) {
+    KeyReader keys(encoded);
+    for (auto key = keys.first_from(at.key + 1); key; key = keys.first_from(*key + 1)) {
+      if (is_full()) return false;
+      ++visited_;
+      at.key = *key;
+      RecordEntries later(connection_, {R::table, *key, *key, head.sequence});
+      std::vector<RecordEntry> entries;
+      if (later.key()) entries = later.take();
+      db::Query rows = records<R>(*key, *key);
+      const bool is_present = rows.step();
+      if (is_present || !entries.empty()) {
+        add_record<R>(head, at, is_present ? &rows : nullptr, entries);
+      }
+      page_.end = at;
+    }
+    return true;
+  }
+
+  // Adds a record of a batch as its transaction left it: that of the current row, or one that was
+  // removed, before its later entries.
+  template <Record R>
+  void add_record(const EntryHead& head, const FeedPosition& at, db::Query* row,
+                  const std::vector<RecordEntry>& entries) {
+    Change change = row != nullptr ? present<R>(*row) : removed(entries.back());
+    if (!entries.empty()) {
+      std::optional<json::RawMembers> state;
+      if (change.after) state = json::raw_members(change.after->text);
+      state = unwind(std::move(state), entries);
+      change.after.reset();
+      if (state) change.after = {{json::to_object(*state)}};
+    }
+    if (change.after) add<R>(head, at, std::move(change));
+  }
+
   // The record of the current row, as created.
   template <Record R>
   Change present(db::Query& query) {
     const Row row{query, connection_.symbols()};
     Change change;
-    change.id.value = text_of_column<R, true>(row);
-    std::string customer = text_of_column<R, false>(row);
+    change.id.value = id_in<R>(row);
+    std::string customer = customer_in<R>(row);
     if (!customer.empty()) change.customer_id.emplace().value = std::move(customer);
     json::append_canonical<R>(change.after.emplace().text, row);
     return change;
@@ -278,9 +312,6 @@ class FeedReader {
         "SELECT " + select_list<R>() + ", key FROM " + std::string(R::table);
     Sql sql{select, {}};
     sql.add(" WHERE key >= ?", Value::of(first)).add(" AND key <= ?", Value::of(last));
-    if constexpr (requires(R record) { record.customer_id; }) {
-      if (customer_) sql.add(" AND +customer_id = ?", Value::of(*customer_));
-    }
     return sql.add(" ORDER BY key").query(connection_);
   }
 

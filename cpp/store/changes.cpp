@@ -10,11 +10,14 @@ std::int64_t Changes::last_key(std::string_view table) {
 }
 
 void Changes::begin_part(std::string_view table) {
-  batch_[table].first_key = last_key(table) + 1;
+  Part& part = batch_[table];
+  part.first_key = part.next_key = last_key(table) + 1;
 }
 
-void Changes::add_to_batch(std::string_view table, const journal::Hash& leaf) {
+void Changes::add_to_batch(std::string_view table, const journal::Hash& leaf,
+                           std::string_view customer) {
   Part& part = batch_[table];
+  part.keys.add(customer, part.next_key++);
   part.tree.append(leaf);
   part.record_hashes += journal::bytes_of(leaf).substr(0, record_hash_size);
 }
@@ -22,8 +25,10 @@ void Changes::add_to_batch(std::string_view table, const journal::Hash& leaf) {
 void Changes::finish_batch(Batch about) {
   if (!is_batch_) return;
   NewEntry entry;
+  BatchKeys keys;
   for (const auto& [table, part] : batch_) {
     if (part.tree.size() == 0) continue;
+    keys.add(about.records.size(), part.keys);
     const journal::Hash root = part.tree.root();
     about.records.push_back({part.tree.size(), static_cast<std::uint64_t>(part.first_key),
                              static_cast<std::uint64_t>(last_key(table)), std::string(table),
@@ -37,6 +42,7 @@ void Changes::finish_batch(Batch about) {
   json::append_canonical<Batch>(content_, RecordFields<Batch>{about});
   entry.content = content_ + '}';
   append(entry);
+  keys.save(connection(), journal_size(connection()) - 1);
 }
 
 void Changes::append(const NewEntry& entry) {

@@ -12,6 +12,7 @@
 #include "journal/hash.hpp"
 #include "json/canonical.hpp"
 #include "model/records/journal.hpp"
+#include "store/customer_keys.hpp"
 #include "store/journal.hpp"
 
 namespace comptroller::store {
@@ -76,15 +77,20 @@ class Changes {
   }
   template <Record R>
   void inserted(std::int64_t key, const R& record) {
-    if (is_batch_) return add_to_batch(R::table, content_hash(record));
+    if (is_batch_) {
+      batch_[R::table].next_key = key;
+      return inserted_in_batch(record, nullptr);
+    }
     content_.clear();
     json::append_canonical<R>(content_, RecordFields<R>{record});
     append(R::table, key, record, R"({"after":)" + content_ + '}');
   }
-  // Adds an inserted record to the batch. `content` is its content_hash, or null.
+  // Adds an inserted record to the batch, with the next key. `content` is its content_hash, or
+  // null.
   template <Record R>
   void inserted_in_batch(const R& record, const journal::Hash* content) {
-    add_to_batch(R::table, content != nullptr ? *content : content_hash(record));
+    add_to_batch(R::table, content != nullptr ? *content : content_hash(record),
+                 customer_or_none(record));
   }
   template <Record R>
   void changed(std::int64_t key, const R& before, const R& after) {
@@ -103,18 +109,25 @@ class Changes {
  private:
   struct Part {
     std::int64_t first_key = 0;
+    std::int64_t next_key = 0;
     journal::Tree tree = {};
     std::string record_hashes = {};
+    CustomerKeys keys = {};
   };
 
+  // A balance has no customer.
+  template <Record R>
+  static std::string_view customer_or_none(const R& record) {
+    if constexpr (requires { record.customer_id; }) return customer_of(record);
+    return {};
+  }
+
   void begin_part(std::string_view table);
-  void add_to_batch(std::string_view table, const journal::Hash& leaf);
+  void add_to_batch(std::string_view table, const journal::Hash& leaf, std::string_view customer);
 
   template <Record R>
   void append(std::string_view table, std::int64_t key, const R& record, std::string content) {
-    std::string_view customer;  // a balance has none
-    if constexpr (requires { record.customer_id; }) customer = customer_of(record);
-    append({table, key, id_of(record), customer, std::move(content)});
+    append({table, key, id_of(record), customer_or_none(record), std::move(content)});
   }
   void append(const NewEntry& entry);
 

@@ -14,6 +14,8 @@ namespace {
 using journal::Hash;
 
 constexpr std::size_t hash_size = sizeof(Hash);
+// Smaller subtrees with more than one entry are not stored: they follow from at most 8 hashes.
+constexpr unsigned first_stored_level = 4;
 
 std::string_view bytes_of(std::span<const Hash> hashes) {
   return {reinterpret_cast<const char*>(hashes.data()), hashes.size_bytes()};
@@ -126,6 +128,14 @@ void update_head(db::Connection& connection, JournalHead& head) {
   head.tree = journal::tree_of(size, hash_reader(connection));
 }
 
+// Returns the hashes in the row of an entry; nullopt if it is archived.
+std::optional<std::string> hashes_in_row(db::Connection& connection, std::uint64_t sequence) {
+  db::Query query = connection.query("SELECT hashes FROM journal WHERE sequence = ?");
+  query.bind(1, static_cast<std::int64_t>(sequence));
+  if (!query.step()) return std::nullopt;
+  return std::string(query.column(0).bytes);
+}
+
 // Returns the hash of a subtree of archived entries.
 Hash read_archived_hash(db::Connection& connection, unsigned level, std::uint64_t index) {
   db::Query archive =
@@ -160,6 +170,13 @@ std::uint64_t archived_size(db::Connection& connection) {
   return static_cast<std::uint64_t>(archive.number(0));
 }
 
+std::optional<std::int64_t> archive_of(db::Connection& connection, std::uint64_t sequence) {
+  db::Query archive =
+      connection.query("SELECT entry FROM journal_archives WHERE size > ? ORDER BY size LIMIT 1");
+  archive.bind(1, static_cast<std::int64_t>(sequence));
+  return archive.step() ? std::optional(archive.number(0)) : std::nullopt;
+}
+
 std::int64_t entry_of_newest_archive(db::Connection& connection) {
   db::Query archive = connection.query("SELECT coalesce(max(entry), -1) FROM journal_archives");
   archive.step();
@@ -178,14 +195,25 @@ std::string read_record_hashes(db::Connection& connection, std::uint64_t sequenc
 
 journal::Hash read_hash(db::Connection& connection, unsigned level, std::uint64_t index) {
   const std::uint64_t sequence = ((index + 1) << level) - 1;
-  db::Query query = connection.query("SELECT hashes FROM journal WHERE sequence = ?");
-  query.bind(1, static_cast<std::int64_t>(sequence));
-  if (!query.step()) return read_archived_hash(connection, level, index);
-  const std::string_view hashes = query.column(0).bytes;
-  if (hashes.size() < (level + 1) * hash_size) throw broken_tree(sequence);
+  const auto hashes = hashes_in_row(connection, sequence);
+  if (!hashes) return read_archived_hash(connection, level, index);
+  if (level > 0 && level < first_stored_level) {
+    return journal::node_hash(read_hash(connection, level - 1, 2 * index),
+                              read_hash(connection, level - 1, 2 * index + 1));
+  }
+  const std::size_t place = level == 0 ? 0 : (level - first_stored_level + 1) * hash_size;
+  if (hashes->size() < place + hash_size) throw broken_tree(sequence);
   Hash hash{};
-  std::memcpy(hash.data(), hashes.data() + level * hash_size, hash_size);
+  std::memcpy(hash.data(), hashes->data() + place, hash_size);
   return hash;
+}
+
+std::string stored_hashes(std::span<const journal::Hash> completed) {
+  std::string hashes(bytes_of(completed.first(1)));
+  if (completed.size() > first_stored_level) {
+    hashes += bytes_of(completed.subspan(first_stored_level));
+  }
+  return hashes;
 }
 
 void append_entry(db::Connection& connection, JournalHead& head, const Origin& origin,
@@ -215,7 +243,7 @@ void append_entry(db::Connection& connection, JournalHead& head, const Origin& o
                  std::string_view(entry.content),
                  origin.idempotency_key ? Value::blob(*origin.idempotency_key) : Value::null(),
                  origin.request_id ? text(*origin.request_id) : Value::null(),
-                 Value::blob(bytes_of(hashes)),
+                 Value::blob(stored_hashes(hashes)),
                  entry.record_hashes.empty() ? Value::null() : Value::blob(entry.record_hashes));
 }
 
@@ -241,9 +269,7 @@ void visit_entries(db::Connection& connection, const EntrySelection& selection,
               Sql{"resource = ?", {symbol(table)}}.add(" AND key = ?", Value::of(key)));
     }
     if (sql.text.empty()) return;
-  } else if (selection.kind == EntrySelection::Kind::removals) {
-    add_arm("INDEXED BY journal_of_removed", {R"(substr(content, 1, 9) = '{"before"')", {}});
-  } else if (selection.kind == EntrySelection::Kind::batches) {
+  } else if (selection.only_batches) {
     add_arm("INDEXED BY journal_of_batches", {"key IS NULL", {}});
   } else if (selection.customer) {
     add_arm("INDEXED BY journal_of_customer", {"customer_id IS NOT NULL", {}});

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,8 @@ struct JournalHead {
 std::uint64_t journal_size(db::Connection& connection);
 // The number of entries that were moved to files: the first ones.
 std::uint64_t archived_size(db::Connection& connection);
+// The sequence number of the entry of the archive that has an entry; nullopt if none has it.
+std::optional<std::int64_t> archive_of(db::Connection& connection, std::uint64_t sequence);
 // The sequence number of the entry of the newest archive; -1 if there is none.
 std::int64_t entry_of_newest_archive(db::Connection& connection);
 // Whether the content of an entry is that of an archive.
@@ -68,6 +71,10 @@ inline journal::ReadHash hash_reader(db::Connection& connection) {
   };
 }
 
+// Returns the hashes that the row of an entry has, of those of the subtrees that it completes: that
+// of the entry itself, and those of subtrees with at least 16 entries.
+std::string stored_hashes(std::span<const journal::Hash> completed);
+
 // A stored entry. `text` is its canonical JSON, whose SHA-256 (RFC 9162, leaf) is in the tree.
 struct Entry {
   std::uint64_t sequence = 0;
@@ -82,11 +89,10 @@ using RecordKey = std::pair<std::string, std::int64_t>;
 struct EntrySelection {
   std::uint64_t from = 0;
   std::uint64_t end = INT64_MAX;
-  std::optional<std::string> resource = {};                   // of these records
-  std::optional<std::vector<RecordKey>> records = {};         // of these records
-  std::optional<std::string> customer = {};                   // of its records
-  enum class Kind : std::uint8_t { any, batches, removals };  // batches: also archives
-  Kind kind = Kind::any;
+  std::optional<std::string> resource = {};            // of these records
+  std::optional<std::vector<RecordKey>> records = {};  // of these records
+  std::optional<std::string> customer = {};            // of its records
+  bool only_batches = false;                           // also archives
 };
 // Calls `visit` with each selected entry, in order, until it returns false.
 void visit_entries(db::Connection& connection, const EntrySelection& selection,

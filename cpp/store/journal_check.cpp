@@ -14,6 +14,7 @@
 #include "store/columns.hpp"
 #include "store/journal_records.hpp"
 #include "store/record_entries.hpp"
+#include "store/row_texts.hpp"
 #include "store/tables.hpp"
 
 namespace comptroller::store {
@@ -57,8 +58,51 @@ struct Part : BatchOfTable {
 
   journal::Tree tree = {};
   std::string record_hashes = {};
+  CustomerKeys keys = {};
   std::vector<std::int64_t> differing = {};      // keys of records that differ in these
   std::vector<std::vector<Hash>> subtrees = {};  // by level, if a proof is wanted
+};
+
+// Compares the stored keys of customers with the records.
+class CustomerKeysCheck {
+ public:
+  explicit CustomerKeysCheck(db::Connection& connection) : connection_(connection) {}
+
+  void compare(const Part& part) {
+    BatchKeys keys;
+    keys.add(part.place, part.keys);
+    for (const auto& [customer, expected] : keys.by_customer()) {
+      db::Query stored = connection_.query(
+          "SELECT keys FROM journal_batch_keys WHERE customer_id = ? AND sequence = ?");
+      stored.bind(1, connection_.symbols().find(customer).value_or(0))
+          .bind(2, static_cast<std::int64_t>(part.sequence));
+      const bool is_equal = stored.step() && keys_of_part(stored.column(0).bytes, part.place) ==
+                                                 keys_of_part(expected, part.place);
+      if (!is_equal) altered_.insert(part.sequence);
+      compared_ += expected.size();
+    }
+  }
+  // Reports the entries whose keys differ. The keys of entries before `from` were not compared,
+  // nor, unless `is_complete`, those of parts whose records were altered.
+  void report(std::uint64_t from, bool is_complete, Findings& findings) {
+    for (const std::uint64_t sequence : altered_) {
+      findings.add("journal", "the customers of the records of entry " + std::to_string(sequence) +
+                                  " were altered");
+    }
+    if (!is_complete || !altered_.empty()) return;
+    db::Query stored = connection_.query(
+        "SELECT coalesce(sum(max(length(keys), 1)), 0) FROM journal_batch_keys"
+        " WHERE sequence >= ?");
+    stored.bind(1, static_cast<std::int64_t>(from)).step();
+    if (std::cmp_not_equal(stored.number(0), compared_)) {
+      findings.add("journal", "keys of records were added to a batch");
+    }
+  }
+
+ private:
+  db::Connection& connection_;
+  std::set<std::uint64_t> altered_;
+  std::uint64_t compared_ = 0;  // bytes
 };
 
 // What the entries say that the records are compared with.
@@ -98,9 +142,7 @@ Expected check_entries(db::Connection& connection, JournalCheck& check) {
       findings.add("journal", "the entries before " + name + " are missing");
       return false;
     }
-    const auto hashes = tree.append(journal::leaf_hash(entry.text));
-    if (entry.hashes !=
-        std::string_view(reinterpret_cast<const char*>(hashes.data()), hashes.size_bytes())) {
+    if (entry.hashes != stored_hashes(tree.append(journal::leaf_hash(entry.text)))) {
       findings.add("journal", name + " was altered: its content does not have its hash");
     }
     if (is_archive(entry.content)) {
@@ -122,12 +164,13 @@ template <Record R>
 class TableCheck {
  public:
   TableCheck(db::Connection& connection, const Expected& expected, Findings& findings,
-             RecordProofs& proofs)
+             RecordProofs& proofs, CustomerKeysCheck& customers)
       : connection_(connection),
         entries_(connection,
                  {.table = R::table, .after = static_cast<std::int64_t>(expected.from) - 1}),
         findings_(findings),
-        proofs_(proofs) {
+        proofs_(proofs),
+        customers_(customers) {
     const auto batches = expected.batches.find(R::table);
     if (batches == expected.batches.end()) return;
     for (const BatchOfTable& batch : batches->second) parts_.emplace_back(batch);
@@ -153,7 +196,7 @@ class TableCheck {
       if (entries_.key() == key) {
         unwind(key, json::raw_members(content));
       } else {
-        add_to_batch(key, content);
+        add_to_batch(key, content, customer_in<R>(Row{rows, connection_.symbols()}));
       }
     }
     check_missing(std::nullopt);
@@ -200,7 +243,10 @@ class TableCheck {
       }
       undo(*state, content);
     }
-    if (state) add_to_batch(key, json::to_object(*state));
+    if (!state) return;
+    const std::int64_t customer = entries.front().customer;  // it never changes
+    add_to_batch(key, json::to_object(*state),
+                 customer == 0 ? std::string_view() : connection_.symbols().text(customer));
   }
 
   static std::string not_as_written(const std::string& member, const std::string& where) {
@@ -219,7 +265,7 @@ class TableCheck {
     return {};
   }
 
-  void add_to_batch(std::int64_t key, std::string_view content) {
+  void add_to_batch(std::int64_t key, std::string_view content, std::string_view customer) {
     while (part_ < parts_.size() && parts_[part_].last_key < key) leave_part();
     if (part_ == parts_.size() || parts_[part_].first_key > key) {
       return differs(key, "was not written by comptroller: it has no entry in the journal");
@@ -240,6 +286,7 @@ class TableCheck {
             journal::bytes_of(hash).substr(0, record_hash_size)) {
       part.differing.push_back(key);
     }
+    part.keys.add(customer, key);
     const auto completed = part.tree.append(hash);
     if (part.subtrees.empty()) return;
     for (std::size_t level = 0; level < completed.size(); ++level) {
@@ -273,9 +320,12 @@ class TableCheck {
     if (part.tree.size() == 0) next_key_ = part.first_key;
     if (part.is_altered()) {
       report(part);
-    } else if (!part.differing.empty() || part.record_hashes.empty()) {
-      findings_.add(R::table, "the short hashes of the records of entry " +
-                                  std::to_string(part.sequence) + " were altered");
+    } else {
+      customers_.compare(part);
+      if (!part.differing.empty() || part.record_hashes.empty()) {
+        findings_.add(R::table, "the short hashes of the records of entry " +
+                                    std::to_string(part.sequence) + " were altered");
+      }
     }
     for (auto& [key, proof] : proofs_) {
       if (key < part.first_key || key > part.last_key || part.subtrees.empty()) continue;
@@ -287,6 +337,7 @@ class TableCheck {
     }
     part.subtrees = {};
     part.record_hashes = {};
+    part.keys = {};
   }
 
   // Names the records of a part that differ, as far as they are known.
@@ -309,6 +360,7 @@ class TableCheck {
   RecordEntries entries_;
   Findings& findings_;
   RecordProofs& proofs_;
+  CustomerKeysCheck& customers_;
   std::vector<Part> parts_;
   std::set<std::int64_t> reported_;  // keys
   std::size_t part_ = 0;             // of the next key
@@ -321,15 +373,18 @@ JournalCheck check_journal(db::Connection& connection,
                            std::map<std::string, RecordProofs, std::less<>>* proofs) {
   JournalCheck check;
   const Expected expected = check_entries(connection, check);
+  CustomerKeysCheck customers(connection);
   const auto check_table = [&]<class R>() {
     Findings findings(check.findings);
     RecordProofs none;
     RecordProofs& wanted = proofs != nullptr ? (*proofs)[std::string(R::table)] : none;
-    TableCheck<R>(connection, expected, findings, wanted).run();
+    TableCheck<R>(connection, expected, findings, wanted, customers).run();
     findings.close(R::table);
   };
   for_each_table(check_table);
   check_table.template operator()<Webhook>();
+  Findings findings(check.findings);
+  customers.report(expected.from, check.findings.empty(), findings);
   return check;
 }
 

@@ -7,6 +7,7 @@
 #include "store/columns.hpp"
 #include "store/journal.hpp"
 #include "store/record_entries.hpp"
+#include "store/sql.hpp"
 #include "store/tables.hpp"
 
 namespace comptroller::store {
@@ -17,14 +18,99 @@ void sort(Batches& batches) {
   for (auto& [table, list] : batches) std::ranges::sort(list, {}, &BatchOfTable::first_key);
 }
 
+}  // namespace
+
+void add_batches(Batches& batches, std::uint64_t sequence, std::string_view content) {
+  if (is_archive(content)) batches.clear();
+  std::size_t before = 0;
+  std::size_t place = 0;
+  for (BatchPart& part : batch_parts(content)) {
+    BatchOfTable& batch = batches[part.resource].emplace_back();
+    batch.sequence = sequence;
+    batch.first_key = static_cast<std::int64_t>(part.first_key);
+    batch.last_key = static_cast<std::int64_t>(part.last_key);
+    batch.count = part.count;
+    batch.root = std::move(part.root);
+    batch.record_hashes_before = before;
+    batch.place = place++;
+    batch.is_of_archive = is_archive(content);
+    before += part.count;
+  }
+}
+
+const BatchOfTable* find_batch(const Batches& batches, std::string_view table, std::int64_t key) {
+  const auto of_table = batches.find(table);
+  if (of_table == batches.end()) return nullptr;
+  const auto found = std::ranges::lower_bound(of_table->second, key, {}, &BatchOfTable::last_key);
+  if (found == of_table->second.end() || found->first_key > key) return nullptr;
+  return &*found;
+}
+
+RecordHistories::RecordHistories(db::Connection& connection) : connection_(connection) {
+  db::Query rows = connection.query(
+      "SELECT sequence, content FROM journal INDEXED BY journal_of_batches"
+      " WHERE key IS NULL ORDER BY sequence");
+  while (rows.step()) {
+    const auto sequence = static_cast<std::uint64_t>(rows.number(0));
+    const std::string_view content = require_text(rows.column(1));
+    add_batches(batches_, sequence, content);
+    if (!is_archive(content)) add_batches(loads_, sequence, content);
+  }
+  sort(batches_);
+  sort(loads_);
+}
+
+std::vector<RecordHistory> RecordHistories::find(std::string_view table, const std::string& id) {
+  std::vector<RecordHistory> found;
+  find_removed(table, id, found);
+  find_present(table, id, found);
+  for (RecordHistory& record : found) read_entries(record);
+  return found;
+}
+
+void RecordHistories::find_present(std::string_view table, const std::string& id,
+                                   std::vector<RecordHistory>& found) {
+  visit_table(table, [&]<class R>() {
+    constexpr bool has_id = requires(R record) { record.id; };
+    BoundValues values(connection_.symbols());
+    const bool is_symbol = [] {
+      if constexpr (has_id) return storage_class<decltype(R::id)>() == StorageClass::symbol;
+      return false;
+    }();
+    const Value value =
+        is_symbol ? Value::of(connection_.symbols().find(id).value_or(0)) : values.identifier(id);
+    db::Query rows =
+        connection_.query("SELECT " + select_list<R>() + ", key FROM " + std::string(R::table) +
+                          " WHERE " + (has_id ? "id" : "address_id") + " = ?");
+    rows.bind(1, value);
+    while (rows.step()) {
+      RecordHistory record{std::string(R::table), rows.number(static_cast<int>(field_count<R>))};
+      json::append_canonical<R>(record.content.emplace(), Row{rows, connection_.symbols()});
+      found.push_back(std::move(record));
+    }
+  });
+}
+
+void RecordHistories::find_removed(std::string_view table, const std::string& id,
+                                   std::vector<RecordHistory>& found) {
+  BoundValues values(connection_.symbols());
+  db::Query rows = connection_.query(
+      "SELECT key FROM journal INDEXED BY journal_of_removed"
+      " WHERE substr(content, 1, 9) = '{\"before\"' AND id = ? AND resource = ? ORDER BY key");
+  rows.bind(1, values.identifier(id)).bind(2, connection_.symbols().find(table).value_or(0));
+  while (rows.step()) found.push_back({std::string(table), rows.number(0)});
+}
+
 // Reads the entries of a record, and its content in the batch that has it.
-void read_entries(db::Connection& connection, const Batches& batches, RecordHistory& record) {
-  RecordEntries reader(connection,
+void RecordHistories::read_entries(RecordHistory& record) {
+  RecordEntries reader(connection_,
                        {.table = record.table, .first_key = record.key, .last_key = record.key});
   std::vector<RecordEntry> entries;
   if (reader.key()) entries = reader.take();
   for (const RecordEntry& entry : entries) record.entries.push_back(entry.sequence);
-  const BatchOfTable* batch = find_batch(batches, record.table, record.key);
+  const BatchOfTable* load = find_batch(loads_, record.table, record.key);
+  if (load != nullptr) record.loaded_by = load->sequence;
+  const BatchOfTable* batch = find_batch(batches_, record.table, record.key);
   if (batch == nullptr) return;
   record.inserted_by = batch->sequence;
   // The changes that a load makes of its own records precede its entry.
@@ -37,70 +123,28 @@ void read_entries(db::Connection& connection, const Batches& batches, RecordHist
   record.inserted = json::to_object(unwind(std::move(state), entries).value_or(json::RawMembers{}));
 }
 
-}  // namespace
-
-void add_batches(Batches& batches, std::uint64_t sequence, std::string_view content) {
-  if (is_archive(content)) batches.clear();
-  std::size_t before = 0;
-  for (BatchPart& part : batch_parts(content)) {
-    batches[part.resource].push_back({sequence, static_cast<std::int64_t>(part.first_key),
-                                      static_cast<std::int64_t>(part.last_key), part.count,
-                                      std::move(part.root), before, is_archive(content)});
-    before += part.count;
+std::vector<RecordName> find_moved_records(db::Connection& connection,
+                                           const std::vector<std::string>& texts,
+                                           bool is_in_any_case) {
+  Sql sql{
+      "SELECT DISTINCT resource, id FROM journal INDEXED BY journal_of_moves"
+      " WHERE instr(content, '\"before\":{') > 0"
+      " AND (instr(content, '\"payout_group_id\":') > 0 OR instr(content, '\"identity_id\":') > 0"
+      " OR instr(content, '\"addresses\":') > 0) AND (FALSE",
+      {}};
+  for (const std::string& text : texts) {
+    sql.add(
+        is_in_any_case ? " OR instr(lower(content), lower(?)) > 0" : " OR instr(content, ?) > 0",
+        Value::of(text));
   }
-}
-
-Batches read_batches(db::Connection& connection) {
-  Batches batches;
-  db::Query rows = connection.query(
-      "SELECT sequence, content FROM journal INDEXED BY journal_of_batches"
-      " WHERE key IS NULL ORDER BY sequence");
+  db::Query rows = sql.add(")").query(connection);
+  std::vector<RecordName> found;
   while (rows.step()) {
-    add_batches(batches, static_cast<std::uint64_t>(rows.number(0)), require_text(rows.column(1)));
+    Id id;
+    Column<Id>::read(rows.column(1), connection.symbols(),
+                     [&](const auto& view) { assign(id, view); });
+    found.emplace_back(connection.symbols().text(rows.number(0)), std::move(id.value));
   }
-  sort(batches);
-  return batches;
-}
-
-const BatchOfTable* find_batch(const Batches& batches, std::string_view table, std::int64_t key) {
-  const auto of_table = batches.find(table);
-  if (of_table == batches.end()) return nullptr;
-  const auto found = std::ranges::lower_bound(of_table->second, key, {}, &BatchOfTable::last_key);
-  if (found == of_table->second.end() || found->first_key > key) return nullptr;
-  return &*found;
-}
-
-std::vector<RecordHistory> find_histories(db::Connection& connection, const Batches& batches,
-                                          std::string_view table, const std::string& id) {
-  std::vector<RecordHistory> found;
-  visit_table(table, [&]<class R>() {
-    constexpr bool has_id = requires(R record) { record.id; };
-    BoundValues values(connection.symbols());
-    const bool is_symbol = [] {
-      if constexpr (has_id) return storage_class<decltype(R::id)>() == StorageClass::symbol;
-      return false;
-    }();
-    const Value value =
-        is_symbol ? Value::of(connection.symbols().find(id).value_or(0)) : values.identifier(id);
-    db::Query rows =
-        connection.query("SELECT " + select_list<R>() + ", key FROM " + std::string(R::table) +
-                         " WHERE " + (has_id ? "id" : "address_id") + " = ?");
-    rows.bind(1, value);
-    while (rows.step()) {
-      RecordHistory record{std::string(R::table), rows.number(static_cast<int>(field_count<R>))};
-      json::append_canonical<R>(record.content.emplace(), Row{rows, connection.symbols()});
-      found.push_back(std::move(record));
-    }
-  });
-  if (found.empty()) {
-    BoundValues values(connection.symbols());
-    db::Query rows = connection.query(
-        "SELECT DISTINCT key FROM journal INDEXED BY journal_by_record"
-        " WHERE resource = ? AND key IS NOT NULL AND id = ?");
-    rows.bind(1, connection.symbols().find(table).value_or(0)).bind(2, values.identifier(id));
-    while (rows.step()) found.push_back({std::string(table), rows.number(0)});
-  }
-  for (RecordHistory& record : found) read_entries(connection, batches, record);
   return found;
 }
 

@@ -8,6 +8,7 @@
 #include "store/columns.hpp"
 #include "store/journal_check.hpp"
 #include "store/records.hpp"
+#include "store/row_texts.hpp"
 #include "store/tables.hpp"
 
 namespace comptroller::store {
@@ -34,10 +35,15 @@ bool is_empty(db::Connection& connection, std::string_view table) {
   return !last.step() || last.column(0).is_null();
 }
 
-// Returns the digest of all records; appends to `record_hashes`.
-std::vector<BatchPart> digest_of_records(db::Connection& connection, std::string& record_hashes,
-                                         const RecordProgress& progress) {
-  std::vector<BatchPart> parts;
+// All records.
+struct RecordDigest {
+  std::vector<BatchPart> parts = {};
+  std::string record_hashes = {};
+  BatchKeys keys = {};
+};
+
+RecordDigest digest_of_records(db::Connection& connection, const RecordProgress& progress) {
+  RecordDigest digest;
   std::uint64_t count = 0;
   std::string content;
   const auto add = [&]<class R>() {
@@ -45,50 +51,54 @@ std::vector<BatchPart> digest_of_records(db::Connection& connection, std::string
     db::Query rows = connection.query("SELECT " + select_list<R>() + ", key FROM " +
                                       std::string(R::table) + " ORDER BY key");
     journal::Tree tree;
+    CustomerKeys keys;
     BatchPart part;
     part.resource = R::table;
     while (rows.step()) {
       part.last_key = static_cast<std::uint64_t>(rows.number(static_cast<int>(field_count<R>)));
       if (tree.size() == 0) part.first_key = part.last_key;
       content.clear();
-      json::append_canonical<R>(content, Row{rows, connection.symbols()});
+      const Row row{rows, connection.symbols()};
+      json::append_canonical<R>(content, row);
+      keys.add(customer_in<R>(row), static_cast<std::int64_t>(part.last_key));
       const journal::Hash hash = journal::leaf_hash(content);
       tree.append(hash);
-      record_hashes += journal::bytes_of(hash).substr(0, record_hash_size);
+      digest.record_hashes += journal::bytes_of(hash).substr(0, record_hash_size);
       if (++count % records_per_call == 0 && progress) progress(count);
     }
     part.count = tree.size();
     part.root = digits_of(tree.root());
-    parts.push_back(std::move(part));
+    digest.keys.add(digest.parts.size(), keys);
+    digest.parts.push_back(std::move(part));
   };
   for_each_table(add);
   add.template operator()<Webhook>();
   if (progress) progress(count);
-  return parts;
+  return digest;
 }
 
-// Appends the entry with a content of one member.
+// Appends the entry of all records, with a content of one member.
 template <Record R>
 void append(db::Connection& connection, const Origin& origin, std::string_view member,
-            const R& value, std::string record_hashes) {
+            const R& value, RecordDigest digest) {
   NewEntry entry;
   entry.content.append("{\"").append(member).append("\":");
   json::append_canonical<R>(entry.content, RecordFields<R>{value});
   entry.content += '}';
-  entry.record_hashes = std::move(record_hashes);
+  entry.record_hashes = std::move(digest.record_hashes);
   JournalHead head;
   append_entry(connection, head, origin, entry);
+  digest.keys.save(connection, journal_size(connection) - 1);
 }
 
 }  // namespace
 
 void begin_journal(db::Connection& connection, Timestamp now, const RecordProgress& progress) {
   if (journal_size(connection) > 0) return;
-  std::string record_hashes;
+  RecordDigest digest = digest_of_records(connection, progress);
   Batch batch;
-  batch.records = digest_of_records(connection, record_hashes, progress);
-  append(connection, {now, "comptroller", "journal.begin"}, "batch", batch,
-         std::move(record_hashes));
+  batch.records = std::move(digest.parts);
+  append(connection, {now, "comptroller", "journal.begin"}, "batch", batch, std::move(digest));
 }
 
 void archive_entries(db::Connection& connection, const Origin& origin, const ArchiveFile& file) {
@@ -115,14 +125,15 @@ void archive_entries(db::Connection& connection, const Origin& origin, const Arc
     if ((file.size >> level & 1) == 0) continue;
     hashes += journal::bytes_of(read(level, (file.size >> level) - 1));
   }
-  std::string record_hashes;
-  Archive archive{file.size, file.sha256, {}, file.root};
-  archive.records = digest_of_records(connection, record_hashes, {});
-  append(connection, origin, "archive", archive, std::move(record_hashes));
+  RecordDigest digest = digest_of_records(connection, {});
+  const Archive archive{file.size, file.sha256, std::move(digest.parts), file.root};
+  append(connection, origin, "archive", archive, std::move(digest));
   connection.run("INSERT INTO journal_archives (size, entry, hashes) VALUES (?, ?, ?)",
                  static_cast<std::int64_t>(file.size), static_cast<std::int64_t>(size),
                  Value::blob(hashes));
   connection.run("DELETE FROM journal WHERE sequence < ?", static_cast<std::int64_t>(file.size));
+  connection.run("DELETE FROM journal_batch_keys WHERE sequence < ?",
+                 static_cast<std::int64_t>(file.size));
 }
 
 }  // namespace comptroller::store

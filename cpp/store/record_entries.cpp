@@ -18,7 +18,6 @@ db::Query entries_query(db::Connection& connection, const RecordEntrySelection& 
   sql.add(" AND key >= ?", Value::of(selection.first_key));
   sql.add(" AND key <= ?", Value::of(selection.last_key));
   sql.add(" AND sequence > ?", Value::of(selection.after));
-  if (selection.customer) sql.add(" AND customer_id = ?", Value::of(*selection.customer));
   return sql.add(" ORDER BY key, sequence").query(connection);
 }
 

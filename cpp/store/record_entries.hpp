@@ -17,8 +17,7 @@ struct RecordEntrySelection {
   std::string_view table;
   std::int64_t first_key = 0;
   std::int64_t last_key = INT64_MAX;
-  std::int64_t after = -1;                    // only entries after this sequence number
-  std::optional<std::int64_t> customer = {};  // the key of its symbol
+  std::int64_t after = -1;  // only entries after this sequence number
 };
 
 // One entry of a record: what it says of the change.

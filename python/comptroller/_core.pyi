@@ -1,7 +1,7 @@
 """The C++ core. Every function raises what `comptroller.errors.error_for` returns."""
 
 from collections.abc import Callable, Iterable
-from typing import Literal, Protocol, final
+from typing import Protocol, final
 
 from comptroller.errors import Error
 
@@ -325,7 +325,7 @@ def journal_entries(
     principal: Principal,
     from_sequence: int,
     limit: int,
-    kind: Literal["any", "batches", "removals"] = "any",
+    only_batches: bool = False,
 ) -> bytes:
     """Returns a page of entries as JSON; those of archives are among the batches."""
 
@@ -350,6 +350,11 @@ def record_histories(
     store: Store, principal: Principal, names: list[tuple[str, str]], with_proofs: bool
 ) -> bytes:
     """Returns records, by table and id, with their entries, as JSON."""
+
+def moved_records(
+    store: Store, principal: Principal, texts: list[str], is_in_any_case: bool
+) -> bytes:
+    """Returns table and id of removed records and of those with another link, as JSON."""
 
 def archive_journal(store: Store, principal: Principal, size: int, sha256: str, root: str) -> None:
     """Deletes the entries that a file has."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import polars
 
-from comptroller.analysis.tables import schema
 from comptroller.errors import Forbidden, Unsupported, invalid
 
 if TYPE_CHECKING:
-    from comptroller.journal import Journal, JournalEntry
+    from comptroller.journal import Journal
 
 #: The tables of the records that a history names.
 _TABLES = {
@@ -28,8 +27,7 @@ _TABLES = {
     "address": "reward_addresses",
 }
 _RECORDS = {**{table: record for record, table in _TABLES.items()}, "balances": "address"}
-#: The first entry of a journal, and an archive, do not say when records were recorded.
-_SNAPSHOTS = ("journal.begin", "journal.archive")
+_READ_AT_ONCE = 5_000
 
 State = dict[str, Any]
 
@@ -82,34 +80,20 @@ class Recorded:
 
 
 class Changes:
-    """The records of a history, with their entries in the journal.
+    """The changes of the records of a history, and when the journal began."""
 
-    `related` are claims that only make others good: their own events are not shown.
-    """
-
-    def __init__(
-        self, records: list[Recorded], related: Collection[str], first: JournalEntry
-    ) -> None:
-        self._records = records
-        self._first = first  # of the journal, without archived ones
-        self._related = related
+    def __init__(self, journal: Journal, subject: str) -> None:
+        self._journal = journal
+        self._controls = [subject, *journal.removed_controls(subject)]
+        (self._first,) = journal.list(limit=1)  # without archived ones
 
     @classmethod
-    def of(cls, events: polars.DataFrame, subject: str, journal: Journal | None) -> Self | None:
-        """Returns those of the records of a history; None if the caller cannot read the journal."""
+    def of(cls, journal: Journal | None, subject: str) -> Self | None:
+        """Returns the changes; None if the caller cannot read all of the journal."""
         if journal is None:
             return None
-        named = events.select("record", "id").unique(maintain_order=True)
-        names = {(_TABLES[record], id): None for record, id in named.iter_rows()}
-        good = events.filter(event="made good")["detail"].to_list()
-        related = {id for id in good if ("claims", id) not in names}
-        names |= {("claims", id): None for id in related}
-        names |= {("balances", id): None for table, id in names if table == "reward_addresses"}
         try:
-            if ("identities", subject) in names:
-                names |= {("controls", id): None for id in journal.removed_controls(subject)}
-            (first,) = journal.list(limit=1)
-            return cls(list(_records(journal, list(names))), related, first)
+            return cls(journal, subject)
         except (Forbidden, Unsupported):
             return None
 
@@ -122,25 +106,26 @@ class Changes:
                 "as_of_recorded", f"is before the first entry of the journal, {begin.isoformat()}"
             )
 
-    def records_at(self, table: str, columns: Collection[str], time: datetime) -> polars.DataFrame:
-        """Returns columns of the records of a table as the store had them at a time."""
-        types = schema(table, columns)
-        states = [each.at(time) for each in self._records if each.table == table]
-        rows = [
-            [_value(state.get(name), types[name]) for name in types] for state in states if state
-        ]
-        return polars.DataFrame(rows, schema=types, orient="row")
-
     def added_to(
         self,
         events: polars.DataFrame,
+        named: polars.DataFrame,
         since: datetime | None,
         until: datetime | None,
         as_of: datetime | None,
     ) -> polars.DataFrame:
-        """Returns the events with those of the journal, in order of time."""
-        known = [row for row in self._rows() if as_of is None or row["at"] <= as_of]
-        known.sort(key=itemgetter("at", "sequence"))
+        """Returns events with those of the journal, in order of time.
+
+        Args:
+            events: the events between `since` and `until`.
+            named: events of all times, of the records whose changes are shown; those of the removed
+                controls of the subject are shown, too.
+            since: of the first events.
+            until: the end of the last ones.
+            as_of: without later changes.
+        """
+        known = [row for row in self._rows(named, as_of) if as_of is None or row["at"] <= as_of]
+        known.sort(key=itemgetter("at", "sequence", "record", "id"))
         rows = [
             {**row, "at": row["at"].replace(tzinfo=UTC)}
             for row in known
@@ -150,38 +135,52 @@ class Changes:
         events = _with_amounts_of_their_time(events, known)
         return events.vstack(added).sort("at", maintain_order=True)
 
-    def _rows(self) -> Iterator[State]:
+    def _rows(self, named: polars.DataFrame, as_of: datetime | None) -> Iterator[State]:
         """Yields the rows, which also have the sequence number of the entry."""
-        for record in self._records:
-            if record.id in self._related:
-                continue
-            shown = {"record": _RECORDS[record.table], "id": record.id}
-            if record.load is not None and record.table != "balances":
-                yield {**shown, **_event(record.load, "recorded")}
-            for change in record.changes:
-                if change.before is None or change.after is None:
-                    event = "recorded" if change.before is None else "removed"
-                    yield {**shown, **_event(change, event)}
-                    continue
-                for member in sorted(change.before.keys() | change.after.keys()):
-                    values = {
-                        "member": member,
-                        "old": _text(change.before.get(member)),
-                        "new": _text(change.after.get(member)),
-                    }
-                    yield {**shown, **_event(change, "changed"), **values}
+        pairs = named.select("record", "id").unique(maintain_order=True).iter_rows()
+        names = {(_TABLES[record], id): None for record, id in pairs}
+        names |= {("balances", id): None for table, id in names if table == "reward_addresses"}
+        removed = [("controls", id) for id in self._controls if ("controls", id) not in names]
+        for record in recorded(self._journal, [*names, *removed]):
+            is_named = (record.table, record.id) in names
+            if is_named or (record.at(as_of) if as_of else record.state) is None:
+                yield from _rows_of(record)
 
 
-def _records(journal: Journal, names: list[tuple[str, str]]) -> Iterator[Recorded]:
+def _rows_of(record: Recorded) -> Iterator[State]:
+    shown = {"record": _RECORDS[record.table], "id": record.id}
+    if record.load is not None and record.table != "balances":
+        yield {**shown, **_event(record.load, "recorded")}
+    for change in record.changes:
+        if change.before is None or change.after is None:
+            event = "recorded" if change.before is None else "removed"
+            yield {**shown, **_event(change, event)}
+            continue
+        for member in sorted(change.before.keys() | change.after.keys()):
+            values = {
+                "member": member,
+                "old": _text(change.before.get(member)),
+                "new": _text(change.after.get(member)),
+            }
+            yield {**shown, **_event(change, "changed"), **values}
+
+
+def recorded(journal: Journal, names: Sequence[tuple[str, str]]) -> Iterator[Recorded]:
+    """Yields the records with these tables and ids, in bounded memory; none if there is none."""
+    for begin in range(0, len(names), _READ_AT_ONCE):
+        yield from _read(journal, names[begin : begin + _READ_AT_ONCE])
+
+
+def _read(journal: Journal, names: Sequence[tuple[str, str]]) -> Iterator[Recorded]:
     found = journal.histories(names)
     entries = {each.sequence: json.loads(each.entry) for each in found.entries}
     for record in found.records:
         changes = [_change(entries[sequence]) for sequence in record.entries]
         state = None if record.content is None else json.loads(record.content)
-        batch = None if record.inserted_by is None else entries[record.inserted_by]
-        load = None
-        if batch is not None and batch["operation"] not in _SNAPSHOTS:
-            load = _change(batch)
+        batch = None if record.loaded_by is None else entries[record.loaded_by]
+        # The first entry of a journal does not say when records were recorded.
+        has_load = batch is not None and batch["operation"] != "journal.begin"
+        load = _change(batch) if batch is not None and has_load else None
         known = state or changes[-1].before or {}
         id = known.get("id") or known.get("address_id") or ""
         yield Recorded(record.resource, id, state, changes, load)
@@ -216,27 +215,19 @@ def _with_amounts_of_their_time(
     if not later:
         return events
     amounts = []
-    for at, record, id, amount in events.select("at", "record", "id", "amount").iter_rows():
+    columns = ("at", "record", "id", "event", "amount")
+    for at, record, id, event, amount in events.select(columns).iter_rows():
         olds = [
             change["old"]
             for change in later.get((record, id), [])
             if change["at"] > at.replace(tzinfo=None)
         ]
-        is_replaced = amount is not None and bool(olds)
-        amounts.append(Decimal(olds[0]) if is_replaced and olds[0] else amount)
+        if event == "made good" or not olds:
+            amounts.append(amount)
+        else:
+            amounts.append(Decimal(olds[0]) if olds[0] else None)
     return events.with_columns(polars.Series("amount", amounts, events.schema["amount"]))
 
 
 def _text(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value)
-
-
-def _value(value: Any, type: polars.DataType) -> Any:
-    """Returns a value of canonical JSON as one of a column."""
-    if value is None:
-        return None
-    if isinstance(type, polars.Decimal):
-        return Decimal(value)
-    if isinstance(type, polars.Datetime):
-        return datetime.fromisoformat(value)
-    return value

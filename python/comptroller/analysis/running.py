@@ -18,6 +18,7 @@ from comptroller.analysis.changes import Changes
 from comptroller.analysis.engines import Engine
 from comptroller.analysis.overview import EVERY, PARTS, Overview, Part, overview
 from comptroller.analysis.parameters import COMMON_PARAMETERS, FILTERS, UNBOUNDED
+from comptroller.analysis.past import Past
 from comptroller.analysis.registry import PERIODS, Definition
 from comptroller.analysis.report import Report
 from comptroller.analysis.tables import Exports, Reads, ServiceTables, Tables
@@ -109,22 +110,26 @@ class ReportRequest:
         """Adds the changes that the journal has, and undoes those recorded after a time."""
         # Bounds select events; the records of the others may have changes within them.
         whole = {**self.given, "since": None, "until": None}
-        events = ReportRequest(self.definition, whole, tables)
-        tables.prepare(events.reads, {}, events.names, is_empty_if_forbidden=True)
-        found = events._rows(tables.engine, events._statements[0])
-        changes = Changes.of(found, self._values["id"], tables.journal)
-        as_of = self._values["as_of_recorded"]
-        if changes is None:
+        named = ReportRequest(self.definition, whole, tables)
+        subject, as_of = self._values["id"], self._values["as_of_recorded"]
+        changes = Changes.of(tables.journal, subject)
+        if changes is None or tables.journal is None:
             if as_of is not None:
                 raise unsupported("as_of_recorded is for the operator of a store in this process")
             return rows
-        if as_of is not None:
+        if as_of is None:
+            tables.prepare(named.reads, {}, named.names, is_empty_if_forbidden=True)
+            records = named._rows(tables.engine, named._statements[0])
+        else:
             changes.require_known(as_of)
+            reads = _merge([self.reads, named.reads])
+            past = Past(tables.journal, tables, reads, subject, as_of)
             with closing(engines.engine("duckdb")) as engine:
-                for table, columns in self.reads.items():
-                    engine.read(table, changes.records_at(table, columns, as_of))
+                for table in reads:
+                    engine.read(table, past.rows(table))
                 rows = self._rows(engine, self._statements[0])
-        return changes.added_to(rows, self._values["since"], self._values["until"], as_of)
+                records = named._rows(engine, named._statements[0])
+        return changes.added_to(rows, records, self._values["since"], self._values["until"], as_of)
 
     def _rows(self, engine: Engine, statement: Statement) -> polars.DataFrame:
         rows = engine.run(statement, self._values)

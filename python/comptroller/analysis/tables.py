@@ -185,5 +185,5 @@ def _empty(table: str, columns: Collection[str]) -> polars.DataFrame:
 
 def schema(table: str, columns: Collection[str]) -> dict[str, polars.DataType]:
     """Returns the types of columns of a table."""
-    types = {name: member["type"] for name, member in members(table).items()}
+    types = {name: member["type"].removesuffix("?") for name, member in members(table).items()}
     return {name: _TYPES.get(types[name], polars.String()) for name in sorted(columns)}

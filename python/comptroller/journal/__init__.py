@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -49,6 +50,7 @@ __all__ = [
 ]
 
 PAGE_SIZE = 1000
+_SEARCHED = 50  # texts of one search
 
 
 class JournalHost(Transport, Protocol):
@@ -133,25 +135,39 @@ class Journal:
 
     def batches(self) -> Iterator[JournalEntry]:
         """Yields the entries of many records: of loads, archives and the beginning."""
-        return self._of_kind("batches")
-
-    def removed_controls(self, identity: str) -> Iterator[str]:
-        """Yields the ids of controls of an identity that were removed: only entries have them."""
-        for entry in self._of_kind("removals"):
-            before = entry.before or {}
-            is_of_identity = before.get("identity_id") == identity
-            if entry.resource == "controls" and is_of_identity and entry.id:
-                yield entry.id
-
-    def _of_kind(self, kind: Literal["batches", "removals"]) -> Iterator[JournalEntry]:
         place, begin = self._host.store_with_principal(), 0
         while True:
-            answer = _core.journal_entries(*place, begin, PAGE_SIZE, kind)
+            answer = _core.journal_entries(*place, begin, PAGE_SIZE, only_batches=True)
             page = msgspec.json.decode(answer, type=_Entries).items
             if not page:
                 return
             yield from page
             begin = page[-1].sequence + 1
+
+    def moved_records(
+        self, texts: Sequence[str], *, in_any_case: bool = False
+    ) -> Sequence[tuple[str, str]]:
+        """Returns records that had another payout group, identity or addresses, or were removed.
+
+        Args:
+            texts: a piece of the canonical JSON of their entry, such as ``"identity_id":"alice"``;
+                one of them is enough.
+            in_any_case: whether the case of letters does not matter.
+        """
+        found: dict[tuple[str, str], None] = {}
+        for begin in range(0, len(texts), _SEARCHED):
+            answer = _core.moved_records(
+                *self._host.store_with_principal(),
+                [*texts[begin : begin + _SEARCHED]],
+                in_any_case,
+            )
+            found |= dict.fromkeys(msgspec.json.decode(answer, type=tuple[tuple[str, str], ...]))
+        return [*found]
+
+    def removed_controls(self, identity: str) -> Sequence[str]:
+        """Returns the ids of controls of an identity that were removed: only entries have them."""
+        moved = self.moved_records([member_text("identity_id", identity)])
+        return [id for table, id in moved if table == "controls"]
 
     def first(self) -> int:
         """Returns the sequence number of the first entry that is not archived."""
@@ -295,6 +311,16 @@ def proof_request(sequence: int) -> Request:
     """Returns the request for the proof of an entry. Raises InvalidRequest."""
     number = arguments.whole("sequence", sequence, (1 << 63) - 1)
     return request("journal.prove", {"sequence": number})
+
+
+def canonical_text(value: str) -> str:
+    """Returns a text as the canonical JSON of an entry has it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def member_text(name: str, value: str) -> str:
+    """Returns a member as the canonical JSON of an entry has it."""
+    return f'"{name}":{canonical_text(value)}'
 
 
 class _Entries(msgspec.Struct):

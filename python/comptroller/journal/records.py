@@ -82,7 +82,8 @@ class RecordHistory(msgspec.Struct, frozen=True):
     """A record and the sequence numbers of its entries.
 
     `content` is its canonical JSON, None if it was deleted. `inserted_by` is the entry of the load
-    that inserted it, or of the archive that has it.
+    that inserted it, or of the archive that has it. `loaded_by` is that of the load, unless it is
+    archived.
     """
 
     resource: str
@@ -91,6 +92,7 @@ class RecordHistory(msgspec.Struct, frozen=True):
     content: str | None = None
     inserted_by: int | None = None
     inserted: Inserted | None = None
+    loaded_by: int | None = None
 
 
 class Histories(msgspec.Struct, frozen=True):

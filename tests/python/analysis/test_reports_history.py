@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import comptroller
 import polars
 import pytest
-from lines import address, at, balance, claim, group, load, orchestration
+from lines import address, at, balance, claim, control, group, identity, load, orchestration
 from reporting import IN_JOURNAL, MONEY, only, ran
 
 GROUP = "01900000-0000-7000-8000-0000000000aa"
+OTHER = "01900000-0000-7000-8000-0000000000ab"
 ADDRESS = "01900000-0000-7000-8000-0000000000bb"
 PLACE = "0x" + "ab" * 20
 
@@ -240,6 +242,19 @@ def test_bounds_also_select_changes(operator: comptroller.Service) -> None:
     assert [row["event"] for row in rows] == ["created", "confirmed", "recorded"]
 
 
+def test_bounds_select_events_whether_or_not_controls_are_known(
+    operator: comptroller.Service, open_as: Any
+) -> None:
+    operator.identities.put(id="alice", customer_id="acme")
+    now, since = datetime.now(UTC), at()
+    rows = operator.reports.history("alice", since=since).to_dicts()
+    assert operator.reports.history("alice", since=since, as_of_recorded=now).to_dicts() == rows
+    reader = open_as(customer="acme", scopes=["identity:read_identity"])
+    assert [row["event"] for row in reader.reports.history("alice", since=since).to_dicts()] == [
+        "created"
+    ]
+
+
 def test_a_client_sees_no_events_of_the_journal(
     operator: comptroller.Service, open_as: Any
 ) -> None:
@@ -251,3 +266,73 @@ def test_a_client_sees_no_events_of_the_journal(
     ]
     with pytest.raises(comptroller.Unsupported, match="as_of_recorded"):
         client.reports.history("paid", as_of_recorded="2100-01-01")
+
+
+def test_an_address_that_moved_is_shown_where_it_was(operator: comptroller.Service) -> None:
+    for id, asset in ((GROUP, "ETH"), (OTHER, "RPL")):
+        load(operator, "payout-groups", group(id=id, asset_type=asset, created_at=at(0)))
+    owned = {"id": ADDRESS, "address": PLACE, "created_at": at(1)}
+    load(operator, "reward-addresses", address(payout_group_id=GROUP, **owned))
+    load(operator, "balances", balance(address_id=ADDRESS, at=at(2), balance="7"))
+    claimed = {"id": "moved", "addresses": [PLACE], "updated_at": at(3)}
+    load(operator, "claims", claim(payout_group_id=GROUP, **claimed))
+    subjects = (GROUP, OTHER, ADDRESS, PLACE)
+    before = {id: operator.reports.history(id).to_dicts() for id in subjects}
+    between = datetime.now(UTC)
+    load(operator, "reward-addresses", address(payout_group_id=OTHER, **owned))
+    load(operator, "claims", claim(payout_group_id=OTHER, id="moved", updated_at=at(4)))
+    for id, rows in before.items():
+        assert operator.reports.history(id, as_of_recorded=between).to_dicts() == rows
+        assert operator.reports.history(id).to_dicts() != rows
+    (row,) = [row for row in before[GROUP] if row["event"] == "balance"]
+    assert (row["asset"], row["amount"]) == ("ETH", Decimal(7))
+    assert "moved" in {row["id"] for row in before[PLACE]}
+
+
+def test_a_claim_that_moved_made_another_one_good(operator: comptroller.Service) -> None:
+    for id in (GROUP, OTHER):
+        load(operator, "payout-groups", group(id=id))
+    failed = {"onchain_status": "FAILED", "created_at": at(10), "updated_at": at(20)}
+    load(operator, "claims", claim(id="failed", payout_group_id=GROUP, **failed))
+    good = {"onchain_status": "CONFIRMED", "created_at": at(30), "confirmed_at": at(40)}
+    load(operator, "claims", claim(id="good", payout_group_id=GROUP, updated_at=at(40), **good))
+    before = operator.reports.history("failed").to_dicts()
+    between = datetime.now(UTC)
+    load(operator, "claims", claim(id="good", payout_group_id=OTHER, updated_at=at(50), **good))
+    assert operator.reports.history("failed", as_of_recorded=between).to_dicts() == before
+    assert "made good" in {row["event"] for row in before}
+    now = operator.reports.history("failed").to_dicts()
+    assert "made good" not in {row["event"] for row in now}
+
+
+def test_a_removed_control_is_shown_by_its_id(operator: comptroller.Service) -> None:
+    load(operator, "identities", {**identity(id="alice"), "user_disabled": True})
+    (removed,) = operator.controls.iter(identity_id="alice")
+    between = datetime.now(UTC)
+    load(operator, "controls", control(identity_id="alice", created_at=at(9)))
+    shown = [row["event"] for row in operator.reports.history(removed.id).to_dicts()]
+    assert shown == ["recorded", "removed"]
+    rows = operator.reports.history(removed.id, as_of_recorded=between).to_dicts()
+    assert [row["event"] for row in rows] == ["created", "recorded"]
+    rows = operator.reports.history("alice", as_of_recorded=between).to_dicts()
+    assert [row["event"] for row in rows if row["id"] == removed.id] == ["created", "recorded"]
+
+
+def test_a_load_after_the_archived_entries_says_when_it_recorded(
+    operator: comptroller.Service, tmp_path: Path
+) -> None:
+    operator.identities.put(id="alice")
+    early = datetime.now(UTC)
+    load(operator, "claims", claim(id="loaded"))
+    before = operator.reports.history("loaded").to_dicts()
+    late = datetime.now(UTC)
+    operator.journal.archive(early, tmp_path / "old.parquet")
+    assert operator.reports.history("loaded").to_dicts() == before
+    first = operator.journal.list()[0].recorded_at
+    assert operator.reports.history("loaded", as_of_recorded=late).to_dicts() == before
+    known = first - timedelta(microseconds=1)
+    with pytest.raises(comptroller.InvalidRequest, match="before the first entry"):
+        operator.reports.history("loaded", as_of_recorded=known)
+    operator.journal.archive("2100-01-01", tmp_path / "more.parquet")
+    rows = operator.reports.history("loaded").to_dicts()
+    assert [row["event"] for row in rows] == ["created"]

@@ -55,6 +55,7 @@ OUTSIDE_SCHEMA = [
     RuleOutsideSchema("invalid-request", "event_types", "is no type of event"),
     # A replay needs a time or a place.
     RuleOutsideSchema("invalid-request", "since", "is required, and not both"),
+    RuleOutsideSchema("invalid-request", "after", "is empty; give a cursor"),
     # The id of the body must be that of the path.
     RuleOutsideSchema("id-mismatch", "id", "but the path names"),
     # Mixed case must be the checksum of EIP-55, base58 must have 32 bytes.

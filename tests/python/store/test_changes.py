@@ -256,21 +256,6 @@ def test_a_feed_begins_at_the_end(operator: comptroller.Service) -> None:
     assert seen(operator.changes.iter(after=page.next_cursor)) == [("identities.put", "bob")]
 
 
-def test_a_page_visits_few_records_of_others(
-    operator: comptroller.Service, open_as: Callable[..., comptroller.Service]
-) -> None:
-    rows = [claim(number, customer_id="globex") for number in range(12_000)]
-    operator.load("claims", [*rows, claim(12_000, customer_id="acme")])
-    acme = open_as(customer="acme")
-    pages = []
-    after = None
-    while not pages or pages[-1].has_more:
-        pages.append(acme.changes.list(after=after, limit=1000))
-        after = pages[-1].next_cursor
-    assert [len(each.items) for each in pages] == [0, 0, 1]
-    assert len(list(operator.changes.iter())) == 12_001
-
-
 #: Reads a feed, and prints its length and how much memory the process has gained.
 READER = """
 import resource, sys, comptroller

@@ -218,6 +218,23 @@ ATTACKS = [
         "UPDATE journal SET record_hashes = NULL WHERE sequence = 5",
         "the short hashes of the records of entry 5 were altered",
     ),
+    (
+        "DELETE FROM journal_batch_keys WHERE sequence = 5",
+        "the customers of the records of entry 5 were altered",
+    ),
+    (
+        "UPDATE journal_batch_keys SET keys = x'00020463' WHERE sequence = 5",
+        "the customers of the records of entry 5 were altered",
+    ),
+    (
+        "UPDATE journal_batch_keys SET keys = CAST(keys || x'01020101' AS BLOB) WHERE sequence = 5",
+        "keys of records were added to a batch",
+    ),
+    (
+        "INSERT INTO journal_batch_keys SELECT customer_id, 8, keys FROM journal_batch_keys"
+        " WHERE sequence = 5",
+        "keys of records were added to a batch",
+    ),
     ("DELETE FROM journal WHERE sequence = 2", "the entries before entry 3 are missing"),
     ("DELETE FROM journal WHERE sequence = 8", "onchain_status|is not as it was inserted by entry"),
     (

@@ -60,7 +60,9 @@ def test_an_archive_has_the_entries_that_the_store_had(store: Path, tmp_path: Pa
         assert entry.archive is not None
         assert entry.archive["file_sha256"] == archived.sha256
         assert entry.archive["records"][0]["count"] == 27
-        with pytest.raises(comptroller.NotFound, match="entry 1 is in an archive"):
+        with pytest.raises(
+            comptroller.NotFound, match=r"entry 1 was moved to an archive; entry 10 has the"
+        ):
             svc.journal.prove(1)
 
 
@@ -295,6 +297,8 @@ def test_the_commands(run: Any, store: Path, tmp_path: Path) -> None:
     assert "in archives" not in run("journal", "list", "--after", "9", *db).out
     ended = run("journal", "archive", "--before", "2000-01-01", "--out", "2.parquet", *db)
     assert (ended.code, "no entry" in ended.err) == (1, True)
+    ended = run("journal", "show", "3", *db)
+    assert (ended.code, "entry 3 was moved to an archive; entry 10 has" in ended.err) == (1, True)
 
 
 def test_the_change_feed_goes_on_after_an_archive(store: Path, tmp_path: Path) -> None:

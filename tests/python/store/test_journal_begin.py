@@ -29,6 +29,7 @@ def old_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
             f"""
             DROP TABLE journal;
             DROP TABLE journal_archives;
+            DROP TABLE journal_batch_keys;
             DROP TABLE webhooks;
             DROP TABLE webhook_deliveries;
             DROP TABLE webhook_lease;

@@ -422,6 +422,7 @@ def test_a_replay_keeps_earlier_events_that_were_not_delivered(svc: comptroller.
     [
         ({}, "invalid-request"),
         ({"since": LONG_AGO, "after": "end"}, "invalid-request"),
+        ({"after": ""}, "invalid-request"),
         ({"after": "damaged"}, "invalid-cursor"),
     ],
 )

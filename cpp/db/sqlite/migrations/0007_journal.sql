@@ -1,7 +1,8 @@
 -- The journal: one entry for each change of a record, and one for all records that a load inserted.
 -- `hashes` has the SHA-256 of the entry, then those of the subtrees of the Merkle tree (RFC 9162)
--- that it completes, smallest first. An entry is never changed. `record_hashes` of a batch has the
--- first two bytes of the hash of each of its records, so that an altered one has a name.
+-- that it completes, from 16 entries on, smallest first. An entry is never changed. `record_hashes`
+-- of a batch has the first two bytes of the hash of each of its records, so that an altered one has
+-- a name.
 CREATE TABLE journal (
   sequence INTEGER PRIMARY KEY,
   recorded_at INTEGER NOT NULL,
@@ -23,6 +24,21 @@ CREATE INDEX journal_of_customer ON journal (customer_id) WHERE customer_id IS N
 CREATE INDEX journal_of_batches ON journal (sequence) WHERE key IS NULL;
 -- Finds a record that was removed by its id: the content of its last entry has no "after".
 CREATE INDEX journal_of_removed ON journal (id) WHERE substr(content, 1, 9) = '{"before"';
+-- Finds records that were linked to another one earlier, and those that were removed.
+CREATE INDEX journal_of_moves ON journal (sequence)
+WHERE instr(content, '"before":{') > 0
+  AND (
+    instr(content, '"payout_group_id":') > 0 OR instr(content, '"identity_id":') > 0
+    OR instr(content, '"addresses":') > 0
+  );
+-- The keys of the records of a batch that belong to a customer (store/customer_keys.hpp), so that the
+-- change feed of a client reads only these.
+CREATE TABLE journal_batch_keys (
+  customer_id INTEGER NOT NULL REFERENCES symbols (key),
+  sequence INTEGER NOT NULL,
+  keys BLOB NOT NULL,
+  PRIMARY KEY (customer_id, sequence)
+) STRICT, WITHOUT ROWID;
 -- The entries that were moved to files: the first `size`. `entry` is the entry of the archive.
 -- `hashes` has those of the subtrees of which their tree consists, largest first, so that the tree
 -- goes on.
