@@ -28,7 +28,14 @@ CLAIMS = 1_200
 LARGE_WRITES = 300
 ENDPOINT = "https://example.org/hooks"
 #: The tables that stores of the last version without a journal did not have.
-NEW_TABLES = ("journal", "journal_archives", "webhooks", "webhook_deliveries", "webhook_lease")
+NEW_TABLES = (
+    "journal",
+    "journal_batch_keys",
+    "journal_archives",
+    "webhooks",
+    "webhook_deliveries",
+    "webhook_lease",
+)
 
 _libc = ctypes.CDLL(None)
 
