@@ -30,12 +30,9 @@ std::uint64_t take_number(std::string_view& bytes) {
 
 void CustomerKeys::add(std::string_view customer, std::int64_t key) {
   if (customer.empty()) return;
-  if (last_ == nullptr || customer != last_->first) {
-    auto found = customers_.find(customer);
-    if (found == customers_.end()) found = customers_.emplace(customer, Runs{}).first;
-    last_ = &*found;
-  }
-  Runs& runs = last_->second;
+  auto found = customers_.find(customer);
+  if (found == customers_.end()) found = customers_.emplace(customer, Runs{}).first;
+  Runs& runs = found->second;
   if (key != runs.end) {
     close(runs);
     runs.begin = key;

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "db/database.hpp"
 
@@ -16,10 +15,6 @@ namespace comptroller::store {
 // The keys of the records of one table, by customer, as runs of consecutive keys.
 class CustomerKeys {
  public:
-  CustomerKeys() = default;
-  CustomerKeys(CustomerKeys&&) = default;
-  CustomerKeys& operator=(CustomerKeys&&) = default;
-
   // Adds a record; keys ascend. One without a customer is left out.
   void add(std::string_view customer, std::int64_t key);
   // The keys of each customer, for KeyReader.
@@ -35,7 +30,6 @@ class CustomerKeys {
   static void close(Runs& runs);
 
   std::map<std::string, Runs, std::less<>> customers_;
-  std::pair<const std::string, Runs>* last_ = nullptr;  // the customer of the last record
 };
 
 // Reads the keys of a customer in one part of a batch, in order.
