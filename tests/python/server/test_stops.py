@@ -6,7 +6,9 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -34,8 +36,9 @@ def connect(server: Serving, sent: bytes) -> socket.socket:
     return connected
 
 
-@pytest.mark.slow
-def test_a_client_that_reads_nothing_is_cut_off_after_3_seconds(store_path: Path) -> None:
+@contextmanager
+def exporting(store_path: Path) -> Iterator[tuple[Serving, socket.socket]]:
+    """Serves a store, of which a client has begun to read an export."""
     with comptroller.open(store_path) as svc, comptroller.sample("claims", CLAIMS) as lines:
         svc.load("claims", lines)
     export = b"GET /operator/export/claims HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -44,6 +47,12 @@ def test_a_client_that_reads_nothing_is_cut_off_after_3_seconds(store_path: Path
         connect(server, export) as connected,
     ):
         assert connected.recv(12) == b"HTTP/1.1 200"
+        yield server, connected
+
+
+@pytest.mark.slow
+def test_a_client_that_reads_nothing_is_cut_off_after_3_seconds(store_path: Path) -> None:
+    with exporting(store_path) as (server, _):
         began = time.monotonic()
         code, _, log = server.end()
         seconds = time.monotonic() - began
@@ -54,15 +63,7 @@ def test_a_client_that_reads_nothing_is_cut_off_after_3_seconds(store_path: Path
 
 @pytest.mark.slow
 def test_a_client_that_reads_slowly_gets_the_whole_response(store_path: Path) -> None:
-    with comptroller.open(store_path) as svc, comptroller.sample("claims", CLAIMS) as lines:
-        svc.load("claims", lines)
-    export = b"GET /operator/export/claims HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with (
-        serving("--db", str(store_path), "--auth", "off", cwd=store_path.parent) as server,
-        connect(server, export) as connected,
-        ThreadPoolExecutor(1) as other,
-    ):
-        assert connected.recv(12) == b"HTTP/1.1 200"
+    with exporting(store_path) as (server, connected), ThreadPoolExecutor(1) as other:
         end = other.submit(server.end)
         began = time.monotonic()
         pause = threading.Event()
