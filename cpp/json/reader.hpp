@@ -106,7 +106,8 @@ class RecordReader {
         refuse_duplicates(value);
       } else if constexpr (is_optional<T>) {
         if (shows_null<F> && value.is_null()) return;
-        read_value(F::name, value, (record.*F::member).emplace());
+        auto& member = record.*F::member;
+        read_value(F::name, value, member ? *member : member.emplace());
       } else {
         read_value(F::name, value, record.*F::member);
       }
@@ -121,15 +122,25 @@ class RecordReader {
         return read_number(name, parser_.text_of(value), into);
       }
       refuse(name, "must be a string" + not_number(value) + ": " + FieldType<T>::expectation());
-    } else if (auto parsed = parse_text<T>(text)) {
-      into = *std::move(parsed);
-    } else {
+    } else if (!assign(text, into)) {
       refuse(name, refused_text(FieldType<T>::expectation(), text));
     }
   }
 
+  // Sets a value; returns false if the text is invalid.
   template <Parsed T>
-  std::optional<T> parse_text(std::string_view text) const {
+  bool assign(std::string_view text, T& into) const {
+    if constexpr (Assigned<T>) {
+      return into.assign(text);
+    } else {
+      auto parsed = parse<T>(text);
+      if (parsed) into = *std::move(parsed);
+      return parsed.has_value();
+    }
+  }
+
+  template <Parsed T>
+  std::optional<T> parse(std::string_view text) const {
     if constexpr (std::derived_from<T, Timestamp>) {
       if (options_.is_load) {
         const std::optional<Timestamp> time = Timestamp::parse_loaded(text);
@@ -143,13 +154,10 @@ class RecordReader {
   template <Parsed T>
   void read_number(std::string_view name, const std::string& number, T& into) {
     const std::optional<std::string> exact = exact_number(number);
-    auto parsed = exact ? FieldType<T>::parse(*exact) : std::nullopt;
-    if (parsed) {
-      into = *std::move(parsed);
-    } else if (exact) {
-      refuse(name, refused_text(FieldType<T>::expectation(), number));
-    } else {
+    if (!exact) {
       refuse(name, shorten(number) + " may be a rounded float, which is not exact; give a string");
+    } else if (!assign(*exact, into)) {
+      refuse(name, refused_text(FieldType<T>::expectation(), number));
     }
   }
 
@@ -165,9 +173,9 @@ class RecordReader {
       refuse(name, "must be an array");
       return;
     }
-    into.reserve(array.size());
-    for (const simdjson::dom::element element : array)
-      read_value(name, element, into.emplace_back());
+    into.resize(array.size());
+    std::size_t position = 0;
+    for (const simdjson::dom::element element : array) read_value(name, element, into[position++]);
   }
 
   void read_value(std::string_view name, const simdjson::dom::element& value, Metadata& into) {
@@ -176,6 +184,7 @@ class RecordReader {
       refuse(name, "must be an object of strings");
       return;
     }
+    into.pairs.clear();
     for (const auto& [key, element] : object) {
       if (options_.is_load && element.is_null()) continue;
       std::string_view text;
@@ -202,7 +211,8 @@ class RecordReader {
     path_.resize(length);
   }
 
-  // Sets default values of omitted members; rejects the record if an omitted member is required.
+  // Sets default values of omitted members, and unsets those of a line; rejects the record if an
+  // omitted member is required.
   template <Record R>
   void fill_defaults(const std::bitset<field_count<R>>& seen, R& record) {
     for_each_indexed_field<R>([&]<class F, std::size_t I>() {
@@ -210,7 +220,10 @@ class RecordReader {
       if (seen[I]) return;
       if constexpr (requires { T::default_of(record); }) {
         record.*F::member = T::default_of(record);
-      } else if constexpr (is_required<T> && !is_completed_by_load<T>) {
+        return;
+      }
+      if (options_.is_load) record.*F::member = {};
+      if constexpr (is_required<T> && !is_completed_by_load<T>) {
         if (!is_given(F::name)) refuse(F::name, "is required");
       }
     });
@@ -238,7 +251,9 @@ class RecordReader {
 // Reads one document after another. For one thread at a time.
 class Reader {
  public:
-  // Sets the members of `record` that the document has; throws if a required member is missing.
+  // Sets the members of `record` that the document has, and throws if a required member is missing.
+  // A line to load sets all members; `record` may be that of an earlier line, whose memory is used
+  // again.
   template <Record R>
   void read(std::string_view document, R& record, const ReadOptions& options = {}) {
     simdjson::dom::object object = parser_.parse(document, options.is_padded);

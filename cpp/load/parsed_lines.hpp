@@ -74,8 +74,8 @@ class ParsedLines {
   ParsedLines& operator=(const ParsedLines&) = delete;
 
   // Returns the next lines, in order; none at the end. Throws the exceptions of the input. Calls
-  // `while_waiting`, which may throw, ten times a second. A parsing thread frees the lines in
-  // `done` and reuses their vector. Parsing threads are idle more often than the loading thread.
+  // `while_waiting`, which may throw, ten times a second. A parsing thread reads other lines into
+  // the memory of those in `done`.
   Lines next(Lines done, const std::function<void()>& while_waiting) {
     if (is_ended_) return {};
     if (threads_.empty()) {
@@ -201,15 +201,21 @@ class ParsedLines {
     for (std::size_t i = 0; i < documents.size(); ++i) {
       Document& document = documents[i];
       ParsedLine<Line>& parsed = batch.lines[i];
-      // Frees the line before, so that the allocator gives its memory to this one without a lock.
-      parsed = {.line = document.line,
-                .item = document.item,
-                .size = document.text.size(),
-                .refusal = std::move(document.refusal)};
-      if (document.is_blank || parsed.refusal) continue;
+      parsed.line = document.line;
+      parsed.item = document.item;
+      parsed.number = 0;
+      parsed.size = document.text.size();
+      parsed.refusal = std::move(document.refusal);
+      parsed.text.clear();
+      parsed.content.reset();
+      if (document.is_blank || parsed.refusal) {
+        parsed.record.reset();
+        continue;
+      }
       try {
         if (keeps_texts_) parsed.text = document.text;
-        reader.read(document.text, parsed.record.emplace(), options);
+        if (!parsed.record) parsed.record.emplace();
+        reader.read(document.text, *parsed.record, options);
         if (on_parsed_) on_parsed_(parsed);
       } catch (const Error& error) {
         // A failure of the system is not an error of the line.

@@ -161,18 +161,20 @@ bool same_value(std::string_view a, std::string_view b) {
   return a == b || scaled(a) == scaled(b);
 }
 
-std::optional<Amount> Amount::parse(std::string_view text) {
-  if (!read_amount(text)) return std::nullopt;
-  return Amount{std::string(text)};
+bool Amount::assign(std::string_view number) {
+  if (!read_amount(number)) return false;
+  text = number;
+  return true;
 }
 
 std::string Amount::expectation() {
   return expectation_of("a number");
 }
 
-std::optional<NonNegativeAmount> NonNegativeAmount::parse(std::string_view text) {
-  if (!read_unsigned_amount(text)) return std::nullopt;
-  return NonNegativeAmount{{std::string(text)}};
+bool NonNegativeAmount::assign(std::string_view number) {
+  if (!read_unsigned_amount(number)) return false;
+  text = number;
+  return true;
 }
 
 std::string NonNegativeAmount::expectation() {

@@ -53,7 +53,7 @@ struct Amount {
 
   std::string text;
 
-  static std::optional<Amount> parse(std::string_view text);
+  bool assign(std::string_view number);
   static std::string expectation();
   Decimal view() const { return {text}; }
   void canonicalise() { text = format_scaled(scaled(text)); }
@@ -62,7 +62,7 @@ struct Amount {
 
 // An Amount without a minus sign; "-0" is invalid.
 struct NonNegativeAmount : Amount {
-  static std::optional<NonNegativeAmount> parse(std::string_view text);
+  bool assign(std::string_view number);
   static std::string expectation();
 };
 

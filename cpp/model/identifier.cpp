@@ -20,25 +20,30 @@ bool is_visible(char c) {
   return c >= 0x21 && c <= 0x7e;
 }
 
-// Converts a UUID of any case to lower case; returns nullopt for other text.
-std::optional<std::string> uuid_of(std::string_view text) {
-  if (text.size() != uuid_length) return std::nullopt;
+// Sets `value` to a UUID of any case, in lower case; returns false for other text.
+bool assign_uuid(std::string& value, std::string_view text) {
+  if (text.size() != uuid_length) return false;
   std::array<char, packed_uuid_length> ignored{};
-  if (pack_uuid(text, ignored.data())) return std::string(text);
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), to_lower);
-  if (!pack_uuid(result, ignored.data())) return std::nullopt;
-  return result;
+  if (pack_uuid(text, ignored.data())) {
+    value = text;
+    return true;
+  }
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), to_lower);
+  if (!pack_uuid(lower, ignored.data())) return false;
+  value = std::move(lower);
+  return true;
 }
 
 }  // namespace
 
-std::optional<Id> Id::parse(std::string_view text) {
-  if (std::optional<std::string> uuid = uuid_of(text)) return Id{*std::move(uuid)};
+bool Id::assign(std::string_view text) {
+  if (assign_uuid(value, text)) return true;
   if (text.empty() || text.size() > maximum_length || !std::ranges::all_of(text, is_visible)) {
-    return std::nullopt;
+    return false;
   }
-  return Id{std::string(text)};
+  value = text;
+  return true;
 }
 
 std::string Id::expectation() {
@@ -46,10 +51,8 @@ std::string Id::expectation() {
          " printable ASCII characters without space";
 }
 
-std::optional<Uuid> Uuid::parse(std::string_view text) {
-  std::optional<std::string> uuid = uuid_of(text);
-  if (!uuid) return std::nullopt;
-  return Uuid{*std::move(uuid)};
+bool Uuid::assign(std::string_view text) {
+  return assign_uuid(value, text);
 }
 
 std::string Uuid::expectation() {

@@ -3,7 +3,6 @@
 
 #include <compare>
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,7 +21,7 @@ struct Id {
 
   std::string value;
 
-  static std::optional<Id> parse(std::string_view text);
+  bool assign(std::string_view text);
   static std::string expectation();
   friend auto operator<=>(const Id&, const Id&) = default;
 };
@@ -34,7 +33,7 @@ struct Uuid {
 
   std::string value;
 
-  static std::optional<Uuid> parse(std::string_view text);
+  bool assign(std::string_view text);
   static std::string expectation();
   friend auto operator<=>(const Uuid&, const Uuid&) = default;
 };

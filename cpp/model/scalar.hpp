@@ -7,7 +7,9 @@
 // from another scalar:
 //
 //   kind, storage             required for fields of stored records
-//   parse, expectation        required for values that are read from text
+//   assign or parse           required for values that are read from text (model/text.hpp); parse
+//                             returns a value, or nullopt
+//   expectation               with them, for their messages
 //   minimum_length, maximum_length   of the text, in the API description
 //   shown_to                  the only audience that sees the field
 //   names_customer            the owner of the record; not compared as content
@@ -97,8 +99,9 @@ struct PageLimit {
 struct PageCursor {
   static constexpr std::string_view kind = "string";
   std::string value;
-  static std::optional<PageCursor> parse(std::string_view text) {
-    return PageCursor{std::string(text)};
+  bool assign(std::string_view text) {
+    value = text;
+    return true;
   }
   static std::string expectation() { return "the next_page_cursor of an earlier page"; }
 };
@@ -160,6 +163,11 @@ struct JsonText {
   }
 };
 
+template <class T>
+concept Assigned = requires(T value, std::string_view text) {
+  { value.assign(text) } -> std::same_as<bool>;
+};
+
 // The traits of the type T of a field: a scalar class, a plain type, a closed set, a list or a
 // record.
 template <class T>
@@ -168,12 +176,18 @@ struct FieldType {
   static std::string kind() { return std::string(T::kind); }
   static std::string expectation() { return T::expectation(); }
   static std::optional<T> parse(std::string_view text)
-    requires requires { T::parse(text); }
+    requires Assigned<T> || requires { T::parse(text); }
   {
-    auto value = T::parse(text);  // a T, or the base class of T
-    if constexpr (std::same_as<decltype(value), std::optional<T>>) return value;
-    if (!value) return std::nullopt;
-    return T{*std::move(value)};
+    if constexpr (Assigned<T>) {
+      T value;
+      if (!value.assign(text)) return std::nullopt;
+      return value;
+    } else {
+      auto value = T::parse(text);  // a T, or the base class of T
+      if constexpr (std::same_as<decltype(value), std::optional<T>>) return value;
+      if (!value) return std::nullopt;
+      return T{*std::move(value)};
+    }
   }
 };
 

@@ -78,12 +78,13 @@ std::string text_expectation(std::size_t minimum, std::size_t maximum) {
          " characters without control characters";
 }
 
-std::optional<Word> Word::parse(std::string_view text) {
+bool Word::assign(std::string_view text) {
   if (text.empty() || text.size() > maximum_length || !is_capital(text.front()) ||
       !std::ranges::all_of(text, is_word_character)) {
-    return std::nullopt;
+    return false;
   }
-  return Word{std::string(text)};
+  value = text;
+  return true;
 }
 
 std::string Word::expectation() {

@@ -1,8 +1,8 @@
 // Types of text. All are valid UTF-8 without control characters and stored byte for byte: nothing
 // is normalised or trimmed. Lengths are in code points.
 //
-// `parse` of a scalar type returns nullopt for invalid text. `expectation` completes the message
-// "must be ...".
+// `assign` of a scalar type sets its value in the memory that it has; it returns false, and keeps
+// the value, for invalid text. `expectation` completes the message "must be ...".
 #pragma once
 
 #include <compare>
@@ -33,9 +33,10 @@ struct Text {
 
   std::string value;
 
-  static std::optional<Text> parse(std::string_view text) {
-    if (!is_text(text, Min, Max)) return std::nullopt;
-    return Text{std::string(text)};
+  bool assign(std::string_view text) {
+    if (!is_text(text, Min, Max)) return false;
+    value = text;
+    return true;
   }
   static std::string expectation() { return text_expectation(Min, Max); }
   friend auto operator<=>(const Text&, const Text&) = default;
@@ -53,7 +54,7 @@ struct Word {
 
   std::string value;
 
-  static std::optional<Word> parse(std::string_view text);
+  bool assign(std::string_view text);
   static std::string expectation();
   friend auto operator<=>(const Word&, const Word&) = default;
 };

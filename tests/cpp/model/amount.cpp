@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <random>
 
+#include "model/scalar.hpp"
+
 namespace comptroller {
 namespace {
 
@@ -51,8 +53,8 @@ TEST_CASE("amounts are exact multiples of 10^-18 and keep their text") {
   };
   for (const Shown& expected : cases) {
     CAPTURE(expected.text);
-    REQUIRE(Amount::parse(expected.text).has_value());
-    CHECK(Amount::parse(expected.text)->text == expected.text);
+    REQUIRE(FieldType<Amount>::parse(expected.text).has_value());
+    CHECK(FieldType<Amount>::parse(expected.text)->text == expected.text);
     CHECK((scaled(expected.text) == expected.value));
     CHECK(format_scaled(expected.value) == expected.shortest);
   }
@@ -68,8 +70,8 @@ TEST_CASE("text that is not a plain decimal within the limits is refused") {
         std::string("0x1"),    std::string("1/"),    std::string("1:"),    std::string("\xd9\xa1"),
         std::string("1\0", 2), "1" + nines20,        "0" + nines20,        "1." + nines18 + "0"}) {
     CAPTURE(text);
-    CHECK_FALSE(Amount::parse(text).has_value());
-    CHECK_FALSE(NonNegativeAmount::parse(text).has_value());
+    CHECK_FALSE(FieldType<Amount>::parse(text).has_value());
+    CHECK_FALSE(FieldType<NonNegativeAmount>::parse(text).has_value());
   }
 }
 
@@ -81,7 +83,7 @@ TEST_CASE("every byte except digits is refused at every position") {
         std::string text(length, '4');
         text[position] = static_cast<char>(byte);
         const bool expected = byte >= '0' && byte <= '9';
-        CHECK(Amount::parse(text).has_value() == expected);
+        CHECK(FieldType<Amount>::parse(text).has_value() == expected);
       }
     }
   }
@@ -90,13 +92,13 @@ TEST_CASE("every byte except digits is refused at every position") {
 TEST_CASE("a non-negative amount has no minus sign") {
   for (const std::string_view text : {"0", "0.0", "007", "1.50"}) {
     CAPTURE(text);
-    REQUIRE(NonNegativeAmount::parse(text).has_value());
-    CHECK(NonNegativeAmount::parse(text)->text == text);
+    REQUIRE(FieldType<NonNegativeAmount>::parse(text).has_value());
+    CHECK(FieldType<NonNegativeAmount>::parse(text)->text == text);
   }
   for (const std::string_view text : {"-0", "-0.0", "-1", "-1.5"}) {
     CAPTURE(text);
-    CHECK_FALSE(NonNegativeAmount::parse(text).has_value());
-    CHECK(Amount::parse(text).has_value());
+    CHECK_FALSE(FieldType<NonNegativeAmount>::parse(text).has_value());
+    CHECK(FieldType<Amount>::parse(text).has_value());
   }
 }
 
@@ -146,13 +148,13 @@ TEST_CASE("random numbers are read from their shortest text, and from texts with
     if (random() % 2 == 0) value = -value;
     const std::string text = format_scaled(value);
     CAPTURE(text);
-    REQUIRE(Amount::parse(text).has_value());
+    REQUIRE(FieldType<Amount>::parse(text).has_value());
     CHECK((scaled(text) == value));
     const std::size_t dot = text.find('.');
     std::string longer = dot == std::string::npos ? text + "." : text;
     const std::size_t fraction = longer.size() - longer.find('.') - 1;
     longer.append(18 - fraction, '0');
-    REQUIRE(Amount::parse(longer).has_value());
+    REQUIRE(FieldType<Amount>::parse(longer).has_value());
     CHECK((scaled(longer) == value));
     CHECK(same_value(text, longer));
   }

@@ -118,25 +118,25 @@ TEST_CASE("random code points are counted, and a damaged byte is detected") {
 }
 
 TEST_CASE("length limits count code points, not bytes") {
-  CHECK_FALSE(Label::parse("").has_value());
-  CHECK(Note::parse("")->value.empty());
-  CHECK(Label::parse(repeated("x", 128)).has_value());
-  CHECK_FALSE(Label::parse(repeated("x", 129)).has_value());
-  CHECK(Label::parse(repeated("\xf0\x9f\x98\x80", 128)).has_value());
-  CHECK_FALSE(Label::parse(repeated("\xf0\x9f\x98\x80", 128) + "x").has_value());
-  CHECK(Name::parse(repeated("\xc3\xa9", 256)).has_value());
-  CHECK_FALSE(Name::parse(repeated("\xc3\xa9", 257)).has_value());
-  CHECK(Note::parse(repeated("\xe2\x82\xac", 1024)).has_value());
-  CHECK_FALSE(Note::parse(repeated("\xe2\x82\xac", 1025)).has_value());
+  CHECK_FALSE(FieldType<Label>::parse("").has_value());
+  CHECK(FieldType<Note>::parse("")->value.empty());
+  CHECK(FieldType<Label>::parse(repeated("x", 128)).has_value());
+  CHECK_FALSE(FieldType<Label>::parse(repeated("x", 129)).has_value());
+  CHECK(FieldType<Label>::parse(repeated("\xf0\x9f\x98\x80", 128)).has_value());
+  CHECK_FALSE(FieldType<Label>::parse(repeated("\xf0\x9f\x98\x80", 128) + "x").has_value());
+  CHECK(FieldType<Name>::parse(repeated("\xc3\xa9", 256)).has_value());
+  CHECK_FALSE(FieldType<Name>::parse(repeated("\xc3\xa9", 257)).has_value());
+  CHECK(FieldType<Note>::parse(repeated("\xe2\x82\xac", 1024)).has_value());
+  CHECK_FALSE(FieldType<Note>::parse(repeated("\xe2\x82\xac", 1025)).has_value());
 }
 
 TEST_CASE("text is kept byte for byte") {
   const std::string text = "  \xc3\xa9 e\xcc\x81 \x7f ";
-  CHECK(Label::parse(text)->value == text);
-  CHECK(Term::parse(text)->value == text);
-  CHECK_FALSE(Label::parse("a\nb").has_value());
-  CHECK_FALSE(Term::parse("").has_value());
-  CHECK_FALSE(Term::parse(repeated("x", 129)).has_value());
+  CHECK(FieldType<Label>::parse(text)->value == text);
+  CHECK(FieldType<Term>::parse(text)->value == text);
+  CHECK_FALSE(FieldType<Label>::parse("a\nb").has_value());
+  CHECK_FALSE(FieldType<Term>::parse("").has_value());
+  CHECK_FALSE(FieldType<Term>::parse(repeated("x", 129)).has_value());
 }
 
 TEST_CASE("texts order and compare by their bytes") {
@@ -151,15 +151,15 @@ TEST_CASE("a word begins with a capital, followed by capitals, digits and unders
   for (const std::string& word :
        {std::string("A"), std::string("CLAIM_ALL"), std::string("Z9_"), repeated("A", 64)}) {
     CAPTURE(word);
-    REQUIRE(Word::parse(word).has_value());
-    CHECK(Word::parse(word)->value == word);
+    REQUIRE(FieldType<Word>::parse(word).has_value());
+    CHECK(FieldType<Word>::parse(word)->value == word);
   }
   for (const std::string& other :
        {std::string(), std::string("a"), std::string("1A"), std::string("_A"), std::string("Ab"),
         std::string("A-B"), std::string("A B"), std::string("A\xc3\x89"), std::string("[A"),
         std::string("A:"), repeated("A", 65)}) {
     CAPTURE(other);
-    CHECK_FALSE(Word::parse(other).has_value());
+    CHECK_FALSE(FieldType<Word>::parse(other).has_value());
   }
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("only the usual form of a transaction hash packs, and is equal after u
   const std::string capitals = repeated("0123456789ABCDEF", 4);
   const std::string usual = "0x" + digits;
   std::array<char, 32> packed{};
-  REQUIRE(TransactionHash::parse(usual).has_value());
+  REQUIRE(FieldType<TransactionHash>::parse(usual).has_value());
   REQUIRE(TransactionHash::pack(usual, packed.data()));
   CHECK(packed[0] == '\x01');
   CHECK(packed[31] == '\xef');
@@ -178,11 +178,11 @@ TEST_CASE("only the usual form of a transaction hash packs, and is equal after u
        {digits, "0X" + digits, "0x" + capitals, usual.substr(0, 65), usual + "0",
         usual.substr(0, 65) + "g", "1x" + digits, std::string("hash")}) {
     CAPTURE(other);
-    REQUIRE(TransactionHash::parse(other).has_value());
-    CHECK(TransactionHash::parse(other)->value == other);
+    REQUIRE(FieldType<TransactionHash>::parse(other).has_value());
+    CHECK(FieldType<TransactionHash>::parse(other)->value == other);
     CHECK_FALSE(TransactionHash::pack(other, packed.data()));
   }
-  CHECK_FALSE(TransactionHash::parse("").has_value());
+  CHECK_FALSE(FieldType<TransactionHash>::parse("").has_value());
 }
 
 TEST_CASE("random transaction hashes are equal after packing") {
