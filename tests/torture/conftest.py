@@ -1,7 +1,8 @@
 """Long checks of the promises: `make torture [PROMISE=n]` runs them and writes their results.
 
 A module names its promise with `pytestmark = pytest.mark.promise(3)`, or `promise(3, minutes=12)`
-if a test needs more than 10 minutes. The first line of a test's docstring names the check.
+if a test needs more than 10 minutes. `alone=True` leaves it out of the run of all promises. The
+first line of a test's docstring names the check.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import comptroller
 import pytest
@@ -22,6 +23,7 @@ from promises import PROMISES
 
 MINUTES_OF_A_TEST = 10
 MINUTES_OF_ALL = 60
+MINUTES_OF_ONE_PROMISE = 180
 #: The time that an interrupted test has to end what it started.
 END_WITHIN_S = 60
 
@@ -38,9 +40,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keeps the checks of the given promise, in the order of their promises."""
+    """Keeps the checks of the given promise, or those of all, in the order of their promises."""
     number = config.getoption("promise")
-    kept = [item for item in items if not number or _promise(item)[0] == int(number)]
+    kept = [
+        item
+        for item in items
+        if (_promise(item).number == int(number) if number else not _promise(item).is_alone)
+    ]
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = sorted(kept, key=_promise)
 
@@ -71,18 +77,19 @@ class Run:
     def __init__(self, config: pytest.Config) -> None:
         self._promise = config.getoption("promise")
         self._chosen = config.getoption("keyword")
-        self._deadline = time.monotonic() + MINUTES_OF_ALL * 60
+        minutes = MINUTES_OF_ONE_PROMISE if self._promise else MINUTES_OF_ALL
+        self._deadline = time.monotonic() + minutes * 60
         self._checks: dict[int, list[results.Check]] = {}
         self._seconds = 0.0
         # If a test does not react to the alarm, for example because a call holds the GIL.
-        watchdog = threading.Timer(MINUTES_OF_ALL * 60 + 2 * END_WITHIN_S, _end)
+        watchdog = threading.Timer(minutes * 60 + 2 * END_WITHIN_S, _end)
         watchdog.daemon = True
         watchdog.start()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
         """Interrupts a test when its time is over, again and again until it ends."""
-        allowed_s = min(_promise(item)[1] * 60, self._deadline - time.monotonic())
+        allowed_s = min(_promise(item).minutes * 60, self._deadline - time.monotonic())
         signal.setitimer(signal.ITIMER_REAL, max(allowed_s, 1), END_WITHIN_S)
         try:
             return (yield)
@@ -101,7 +108,7 @@ class Run:
             if getattr(item, "callspec", None):
                 name += f" ({item.callspec.id})"  # type: ignore[attr-defined]
             figures = dict(report.user_properties).get("figures", {})
-            self._checks.setdefault(_promise(item)[0], []).append(
+            self._checks.setdefault(_promise(item).number, []).append(
                 results.Check(name, figures, self._seconds, report.outcome)
             )
         return report
@@ -114,14 +121,23 @@ class Run:
             results.write(self._checks, command, is_partial=bool(self._chosen))
 
 
-def _promise(item: pytest.Item) -> tuple[int, float]:
-    """Returns the number of the promise that a test checks, and the minutes that it may take."""
+class _Promise(NamedTuple):
+    """What a marker says of a test."""
+
+    number: int
+    minutes: float
+    is_alone: bool
+
+
+def _promise(item: pytest.Item) -> _Promise:
+    """Returns the promise that a test checks, and the minutes that the test may take."""
     marker = item.get_closest_marker("promise")
     if marker is None or marker.args[0] not in PROMISES:
         raise pytest.UsageError(
             f"{item.nodeid}: no promise; pytest.mark.promise(1..{len(PROMISES)})"
         )
-    return marker.args[0], marker.kwargs.get("minutes", MINUTES_OF_A_TEST)
+    minutes = marker.kwargs.get("minutes", MINUTES_OF_A_TEST)
+    return _Promise(marker.args[0], minutes, marker.kwargs.get("alone", False))
 
 
 def _interrupt(*_: object) -> NoReturn:

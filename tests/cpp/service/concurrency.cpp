@@ -4,7 +4,10 @@
 #include <atomic>
 #include <thread>
 
+#include "load/loader.hpp"
+#include "load/pieces.hpp"
 #include "service/call_resources.hpp"
+#include "service/maintenance.hpp"
 #include "service/service_fixture.hpp"
 #include "threads.hpp"
 
@@ -116,6 +119,52 @@ TEST_CASE("rows that exist throughout are on exactly one page during many writes
       fixture.create_control(fixture.acme, id, "CLOSED");
     }
   });
+}
+
+// What one of many threads does in a turn: requests of a client and of the operator, some of which
+// meet those of other threads, a load, and a check of the store.
+void do_a_turn(ServiceFixture& fixture, const std::string& mine, const std::string& group) {
+  fixture.put_identity(mine, "acme");
+  fixture.put_identity("shared", "acme");
+  const std::string control = fixture.create_control(fixture.acme, mine, "CLOSED");
+  const std::string claim = R"({"id":")" + mine + R"(","payout_group_id":")" + group +
+                            R"(","claim_type":"CLAIM_ALL","onchain_status":"PENDING",)" +
+                            R"("amount":"1","created_at":"2026-01-01T00:00:00Z"})";
+  load::TextInput lines(claim);
+  load::LoadOptions options;
+  options.kind = "claims";
+  CHECK(load::load(fixture.service, fixture.provider, lines, options).inserted == 1);
+  CHECK(fixture.code(fixture.provider, "claims.submit", {{"id", mine}}, R"({"tx_hash":"h"})") ==
+        "");
+  CHECK(fixture.code(fixture.acme, "controls.delete", {{"id", control}}) == "");
+  const std::string once =
+      body_of({{"identity_id", "shared"}, {"type", "CLOSED"}, {"reason_code", "X"}});
+  CHECK(fixture.refused(fixture.acme, "controls.create", {}, once, mine).code != "internal-error");
+  CHECK(fixture.code(fixture.acme, "identities.get", {{"id", mine}}) == "");
+  for (const char* list : {"identities.list", "controls.list", "claims.list", "journal.list"}) {
+    CHECK(fixture.code(fixture.provider, list, {{"limit", "20"}}) == "");
+  }
+  CHECK(fixture.code(fixture.acme, "controls.list", {{"identity_id", "shared"}}) == "");
+  const Json soundness(check(fixture.service, fixture.provider));
+  CHECK(soundness.at("/findings") == "[]");
+}
+
+TEST_CASE("64 threads that make mixed calls disturb neither each other nor the store") {
+  constexpr int many = 64;
+  constexpr int turns = 3;
+  ServiceFixture fixture;
+  const std::string group =
+      fixture.create_group(fixture.provider, "ETHEREUM", R"(,"customer_id":"acme")");
+  in_threads(many, [&](int thread) {
+    for (int turn = 0; turn < turns; ++turn) {
+      do_a_turn(fixture, std::to_string(thread) + "-" + std::to_string(turn), group);
+    }
+  });
+  CHECK(fixture.count(fixture.acme, "identities.list") == many * turns + 1);
+  CHECK(fixture.count(fixture.provider, "claims.list", {{"onchain_status", "SUBMITTED"}}) ==
+        many * turns);
+  const Json soundness(check(fixture.service, fixture.provider));
+  CHECK(soundness.at("/findings") == "[]");
 }
 
 }  // namespace
