@@ -59,7 +59,8 @@ struct Claims : ServiceFixture {
     }
     for (int i = 0; i < 70; ++i) {
       Claim claim;
-      claim.id = *Id::parse(i % 2 == 0 ? "c" + std::to_string(i) : generated_id(i + 5000));
+      claim.id =
+          *FieldType<Id>::parse(i % 2 == 0 ? "c" + std::to_string(i) : generated_id(i + 5000));
       // The last group does not exist; its claims belong to any customer.
       const std::size_t group = dice.below(groups.size() + 1);
       const bool is_there = group < groups.size();

@@ -16,8 +16,8 @@ std::vector<IdentityLine> random_identities(Dice& dice, std::size_t count) {
   std::vector<IdentityLine> records(count);
   for (std::size_t i = 0; i < count; ++i) {
     IdentityLine& record = records[i];
-    record.id = *Id::parse(i % 2 == 0 ? "i" + std::to_string(i)
-                                      : ServiceFixture::generated_id(int(i) + 5000));
+    record.id = *FieldType<Id>::parse(i % 2 == 0 ? "i" + std::to_string(i)
+                                                 : ServiceFixture::generated_id(int(i) + 5000));
     record.customer_id.value = dice.pick(customers);
     record.ref_id = dice.maybe<Label>(references);
     record.created_at = dice.instant();

@@ -15,8 +15,8 @@ std::vector<Orchestration> random_orchestrations(Dice& dice, std::size_t count) 
   std::vector<Orchestration> records(count);
   for (std::size_t i = 0; i < count; ++i) {
     Orchestration& record = records[i];
-    record.id = *Id::parse(i % 2 == 0 ? "o" + std::to_string(i)
-                                      : ServiceFixture::generated_id(int(i) + 5000));
+    record.id = *FieldType<Id>::parse(i % 2 == 0 ? "o" + std::to_string(i)
+                                                 : ServiceFixture::generated_id(int(i) + 5000));
     record.customer_id.value = dice.pick(customers);
     record.status = Word{dice.pick(statuses)};
     record.created_at = dice.instant();

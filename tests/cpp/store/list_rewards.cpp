@@ -32,7 +32,7 @@ std::vector<PayoutGroup> random_groups(Dice& dice, std::size_t count) {
     record.ledger = static_cast<Ledger>(dice.below(5));
     record.asset_type = dice.maybe<Term>(assets);
     record.jurisdiction = dice.maybe<Term>(jurisdictions);
-    record.onchain_status = *Word::parse(dice.pick(words));
+    record.onchain_status = *FieldType<Word>::parse(dice.pick(words));
     record.name = dice.maybe<Name>(names);
     record.claimer_address =
         record.ledger == Ledger::solana ? Label{solana} : Label{dice.pick(claimers)};
