@@ -240,6 +240,10 @@ void Documents::recognise() {
     return refuse(line_, 0, Code::malformed_json, why);
   }
   if (text.starts_with(byte_order_mark)) at_ = byte_order_mark.size();
+  if (input_.has_only_lines()) {
+    format_ = Format::lines;
+    return;
+  }
   const std::size_t first = std::min(text.find_first_not_of(white_space, at_), size_);
   const std::string_view content = text.substr(first);
   format_ = content.starts_with('[')                                   ? Format::array

@@ -9,6 +9,8 @@
 //                  with indentation; each is a document
 //   anything else  NDJSON; each line is a document
 //
+// An input may say that it has only lines.
+//
 // The parser of a document validates it and rejects documents that are not objects. Errors outside
 // documents are returned as refusals in their order: content_too_large for a document above the
 // limit and invalid_request for an answer without an array `items` (reading continues),

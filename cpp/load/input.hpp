@@ -20,6 +20,9 @@ class Input {
   // Whether the loading thread must read. Otherwise parsing threads read, which is faster.
   virtual bool is_for_loading_thread() const { return false; }
 
+  // Whether each line is a document, whatever the first bytes are (see Documents).
+  virtual bool has_only_lines() const { return false; }
+
   // The number of bytes, if it is known in advance.
   virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
 

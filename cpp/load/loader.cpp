@@ -316,7 +316,7 @@ template <Record Line>
 Result load_lines(service::Service& service, const Principal& principal, Input& input,
                   const LoadOptions& options) {
   RewindableInput rewindable(input, service.database()->folder(),
-                             {!options.is_in_parts(), !options.input_sha256});
+                             {!options.is_in_parts(), !options.input_sha256, options.only_lines});
   {
     Loader<Line> loader(service, principal, rewindable, options, true);
     Result result = loader.load();

@@ -21,6 +21,7 @@ struct LoadOptions {
   std::optional<std::string> input_name;   // for the journal
   bool keep_going = false;                 // commits the valid lines of a file with rejected lines
   bool dry_run = false;                    // commits nothing; the result is that of a load
+  bool only_lines = false;                 // each line is a record, whatever the first bytes are
   // Returns the SHA-256 of the source as hexadecimal digits, if it is known, at the end. Without
   // this function, it is that of the bytes of the input.
   std::function<std::optional<std::string>()> input_sha256 = {};

@@ -17,18 +17,21 @@ class RewindableInput : public Input {
   struct Uses {
     bool may_rewind = true;  // otherwise nothing is kept
     bool has_digest = true;  // otherwise sha256() is not called
+    bool has_only_lines = false;
   };
   // Unnamed files are created in `folder`.
   RewindableInput(Input& input, std::string folder, Uses uses)
       : input_(input),
         folder_(std::move(folder)),
         keeps_(uses.may_rewind && !input.size()),
-        has_digest_(uses.has_digest) {}
+        has_digest_(uses.has_digest),
+        has_only_lines_(uses.has_only_lines) {}
 
   std::size_t read(char* out, std::size_t capacity) override;
   bool is_for_loading_thread() const override {
     return !is_rewound_ && input_.is_for_loading_thread();
   }
+  bool has_only_lines() const override { return has_only_lines_; }
   std::optional<std::uint64_t> size() const override {
     return is_at_end_ ? bytes_read() : input_.size();
   }
@@ -62,6 +65,7 @@ class RewindableInput : public Input {
   std::string folder_;
   std::atomic<bool> keeps_;
   bool has_digest_;
+  bool has_only_lines_;
   std::atomic<std::uint64_t> bytes_read_ = 0;
   std::atomic<bool> is_at_end_ = false;
   bool is_rewound_ = false;

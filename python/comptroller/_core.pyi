@@ -124,6 +124,7 @@ class Store:
         source: str | Readable,
         *,
         are_rows: bool,  # `source` runs the caller's code, so the calling thread reads it
+        only_lines: bool = False,  # each line is a record, whatever the first bytes are
         input_name: str | None = None,  # for the journal
         # The digest of the source for the journal, if that of the bytes of `source` is not it.
         input_sha256: Callable[[], str | None] | None = None,

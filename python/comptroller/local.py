@@ -59,6 +59,7 @@ class LocalHost:
             kind,
             given.source,
             are_rows=given.is_of_caller,
+            only_lines=given.has_only_lines,
             input_name=options.input_name,
             input_sha256=given.sha256,
             customer_id=options.customer_id,

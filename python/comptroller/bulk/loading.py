@@ -12,6 +12,7 @@ from comptroller._core import rule_of
 from comptroller.bulk.advice import with_advice
 from comptroller.bulk.line_numbers import LineNumbers
 from comptroller.bulk.mapping import ColumnMapping, RowMapping
+from comptroller.bulk.readers import PieceReader
 from comptroller.bulk.rejections import (
     Fault,
     Rejection,
@@ -85,7 +86,8 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
 class LoadOptions(NamedTuple):
     """Options of a load; `customer_id` is the customer of records that name none.
 
-    `input_name` is the name of the source in the journal.
+    `input_name` is the name of the source in the journal. With `only_lines`, each line is a record,
+    whatever the first bytes are.
     """
 
     customer_id: str | None
@@ -94,6 +96,7 @@ class LoadOptions(NamedTuple):
     # Is called with each rejection as JSON and the text of its line, see Rejects.take.
     rejected: Callable[[bytes | None, bytes], None] | None = None
     input_name: str | None = None
+    only_lines: bool = False
 
 
 class Opened(NamedTuple):
@@ -111,6 +114,11 @@ class Opened(NamedTuple):
     separator: str = ","
     is_of_caller: bool = False  # reading runs the code of the caller
     sha256: Callable[[], str | None] | None = None  # of the file, if the core reads other bytes
+
+    @property
+    def has_only_lines(self) -> bool:
+        """Whether the source has a line for each row, so it is never another format."""
+        return isinstance(self.source, PieceReader)
 
     def explain(self, kind: str, options: ColumnMapping, result: LoadResult) -> LoadResult:
         """Returns the core's result as the caller sees it: lines of the file, reasons, advice."""

@@ -102,6 +102,7 @@ class LoadsAndExports:
                     kind,
                     f"/dev/fd/{spool.descriptor}",
                     are_rows=False,
+                    only_lines=options.only_lines,
                     customer_id=options.customer_id,
                     keep_going=options.keep_going,
                     dry_run=options.dry_run,
@@ -351,12 +352,19 @@ def _kind(exchange: Exchange) -> str:
 
 
 def _options(given: list[tuple[str, str]]) -> LoadOptions:
-    arguments.refuse_unknown((name for name, _ in given), LoadOptions._fields)
+    arguments.refuse_unknown(
+        (name for name, _ in given), ("customer_id", "keep_going", "dry_run", "format")
+    )
     named = dict(given)
     if len(named) < len(given):
         raise invalid("query", "a parameter appears more than once")
+    if named.get("format", "ndjson") != "ndjson":
+        raise invalid("format", "must be ndjson, or omitted; the first bytes then determine it")
     return LoadOptions(
-        named.get("customer_id"), _flag("keep_going", named), _flag("dry_run", named)
+        named.get("customer_id"),
+        _flag("keep_going", named),
+        _flag("dry_run", named),
+        only_lines="format" in named,
     )
 
 

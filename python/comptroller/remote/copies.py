@@ -147,6 +147,7 @@ class Copy:
             kind,
             PieceReader(pieces),
             are_rows=True,
+            only_lines=True,
             customer_id=None,
             keep_going=False,
             dry_run=False,

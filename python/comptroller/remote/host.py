@@ -73,6 +73,7 @@ class RemoteHost:
             "customer_id": options.customer_id,
             "keep_going": "true" if options.keep_going else None,
             "dry_run": "true" if options.dry_run else None,
+            "format": "ndjson" if given.has_only_lines else None,
         }
         query = urlencode({name: value for name, value in named.items() if value is not None})
         channel = self._session.channel

@@ -151,6 +151,7 @@ def test_a_line_has_a_limit_and_the_body_has_none(core_client: CoreClient) -> No
         ("?dry_run=", "dry_run"),
         ("?keep_goin=true", "keep_goin"),
         ("?dry_run=true&dry_run=true", "query"),
+        ("?format=csv", "format"),
         ("?customer_id=", "customer_id"),
         ("?customer_id=%FF", "query"),
     ],

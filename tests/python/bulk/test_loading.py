@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sqlite3
 import subprocess
 import sys
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
@@ -313,3 +315,40 @@ def test_out_of_memory_is_not_an_error_of_a_line(store_path: Path) -> None:
         check=True,
     )
     assert loading.stdout == "unavailable: out of memory\n"
+
+
+FIRST, SECOND = short_line("identities", id="first"), short_line("identities", id="second")
+Tuple = namedtuple("Tuple", FIRST)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("rows", "inserted"),
+    [
+        pytest.param([[FIRST], [SECOND], [FIRST]], 0, id="lists of one record"),
+        pytest.param([[FIRST, SECOND], FIRST, SECOND], 2, id="a page, then records"),
+        pytest.param([{"items": [FIRST]}, FIRST, SECOND], 2, id="an answer, then records"),
+        pytest.param([{"items": 1} | FIRST, SECOND], 2, id="a member that answers have"),
+        pytest.param([{"next_page_cursor": ""} | FIRST, SECOND], 2, id="a cursor"),
+        pytest.param([Tuple(**FIRST), SECOND], 1, id="a named tuple"),
+        pytest.param([json.dumps(FIRST), None, 5, SECOND], 1, id="scalars"),
+    ],
+)
+@pytest.mark.parametrize("options", [{}, {"constants": {"customer_id": "default"}}])
+def test_each_row_is_one_line_of_the_account(
+    operator: Service, rows: list[object], inserted: int, options: dict[str, Any]
+) -> None:
+    result = loaded(operator, "identities", *rows, keep_going=True, **options)
+    assert (result.read, result.inserted) == (len(rows), inserted)
+    assert result.rejected + result.blank == len(rows) - inserted
+    lines = [rejection.line for rejection in result.rejections]
+    assert lines == sorted(set(lines))
+
+
+@pytest.mark.parametrize("column", ["items", "next_page_cursor", "orchestrations"])
+def test_a_table_may_have_columns_that_answers_have(
+    operator: Service, tmp_path: Path, column: str
+) -> None:
+    path = tmp_path / "identities.csv"
+    path.write_text(f"{column},id,created_at\n5,first,{NOON}\n6,second,{NOON}\n")
+    result = accounted(operator.load("identities", path))
+    assert (result.inserted, result.unknown_members) == (2, {column: 2})
