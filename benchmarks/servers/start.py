@@ -1,7 +1,7 @@
 """Serves a peer's application: `python -m servers.start MODULE DATABASE`; prints its address.
 
-The server is that of comptroller: uvicorn with httptools and uvloop, one process, no access log. A
-module may define its own `Protocol`.
+The server is uvicorn with httptools and uvloop, in one process and without an access log. A module
+may define its own `Protocol`.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ struct CreatePayoutGroup : NewOwner {
   RECORD(CreatePayoutGroup);
   FIELD(Ledger, ledger, "the ledger it is paid on");
   FIELD(Term, asset_type, "the asset it is paid in");
-  FIELD(Term, jurisdiction, "where its rewards are taxed or regulated");
+  FIELD(Term, jurisdiction, "the country or region whose law applies to it");
   FIELD(Name, name, "name for people, at most 256 characters");
   FIELD(Label, claimer_address, "address that claims for the group, valid on the ledger",
         LedgerAddress);
@@ -86,7 +86,7 @@ struct UpdatePayoutGroup : ById {
   RECORD(UpdatePayoutGroup);
   FIELDS_OF(ById);
   FIELD(std::optional<Name>, name, "name for people, at most 256 characters");
-  FIELD(std::optional<Term>, jurisdiction, "where its rewards are taxed or regulated");
+  FIELD(std::optional<Term>, jurisdiction, "the country or region whose law applies to it");
 };
 
 struct ObservePayoutGroup : ById {

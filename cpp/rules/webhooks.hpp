@@ -17,7 +17,7 @@ void check_webhook_url(std::string_view url, bool is_of_client);
 void check_event_types(const EventTypes& patterns);
 bool matches_event_type(const EventTypes& patterns, std::string_view type);
 
-// A change of a record, as far as the type of its event needs it.
+// The parts of a change that determine the type of its event.
 struct RecordChange {
   std::string_view table;
   bool is_new = false;

@@ -152,7 +152,7 @@ int failed_read_of(std::string_view finding);
 bool prepare_to_build(int descriptor);
 
 // Returns the name of a VFS (https://sqlite.org/vfs.html) for passing through a whole database, for
-// sqlite3_open_v2. It reads ahead, and gathers writes; a transaction that synchronises the log
+// sqlite3_open_v2. It reads ahead, and gathers writes; a transaction that synchronises the WAL
 // (synchronous = FULL) does not commit without all its pages. A connection without locks must read
 // the file only after its last change.
 const char* buffered_files();

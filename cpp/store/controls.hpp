@@ -1,6 +1,6 @@
 // Reads and writes the controls of one identity (specification 2.1), and maintains the column
 // `covered_until`: the latest end of a control and of the earlier controls of its identity, type
-// and setter. With it, one row for each type and setter shows whether a control was in force at a
+// and setter. With it, one row for each type and setter shows whether a control was active at a
 // given time.
 #pragma once
 
@@ -14,7 +14,7 @@ std::vector<Control> active_controls(db::Connection& connection, std::int64_t id
 std::optional<Control> active_control(db::Connection& connection, std::int64_t identity_key,
                                       ControlType type, SetBy set_by);
 
-// Returns the distinct types of the controls in force at a time.
+// Returns the distinct types of the controls active at a time.
 std::vector<ControlType> types_in_force(db::Connection& connection, std::int64_t identity_key,
                                         Timestamp at);
 

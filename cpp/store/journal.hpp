@@ -39,7 +39,7 @@ struct NewEntry {
 // batch's tables and their keys. The root decides whether a record was altered; these say which.
 inline constexpr std::size_t record_hash_size = 2;
 
-// The tree of the journal after its last entry, as far as it is known.
+// The tree of the journal at the last append of this process, and the hash of its last entry then.
 struct JournalHead {
   journal::Tree tree;
   std::string last_hash;

@@ -340,7 +340,7 @@ class TableCheck {
     part.keys = {};
   }
 
-  // Names the records of a part that differ, as far as they are known.
+  // Names the records of a part that differ. If only its root differs, names the part.
   void report(const Part& part) {
     const std::string by = " by entry " + std::to_string(part.sequence);
     if (part.is_contiguous()) {

@@ -10,7 +10,7 @@ namespace comptroller::store {
 
 namespace {
 
-// A prefix that at most so many groups have is served by its index, and the groups are sorted.
+// The most groups with a prefix that are found by the index of names and then sorted.
 constexpr std::int64_t max_rows_of_prefix = 1000;
 constexpr std::string_view customer_column = "customer_id";
 constexpr std::string_view index_separator = ", ";

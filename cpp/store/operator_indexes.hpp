@@ -9,8 +9,7 @@
 
 namespace comptroller::store {
 
-// An operator's list merges the rows of at most so many customers; a store with more has the
-// indexes.
+// The most customers whose rows an operator's list merges; a store with more has the indexes.
 inline constexpr std::int64_t max_merged_customers = 16;
 
 bool has_operator_indexes(db::Connection& connection);

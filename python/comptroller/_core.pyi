@@ -45,7 +45,7 @@ class ArrowSource:
         sets int8 codes, ids of payout groups the type arrow.uuid, and times no zone.
         """
     def texts(self) -> dict[str, list[str]]:
-        """Returns the texts by code of each column with codes, as far as streams were read."""
+        """Returns the texts by code of each column with codes, for the rows streamed so far."""
 
 @final
 class TextPiece:

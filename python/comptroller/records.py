@@ -233,7 +233,7 @@ class PayoutGroup(Record, frozen=True, kw_only=True):
     rate_id: str | None = None
     """Id of the rate that applies, as observed."""
     jurisdiction: str | None = None
-    """Where its rewards are taxed or regulated."""
+    """The country or region whose law applies to it."""
     claimer_address: str | None = None
     """Address that claims for the group."""
     onchain_status: str | None = None

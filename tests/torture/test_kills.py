@@ -55,7 +55,7 @@ class Killer:
         self.chance = Random(seed)
 
     def killed(self, program: str, store: Path, kill: int, **more: Any) -> list[str]:
-        """Kills after so many acknowledgements, and up to 3 ms."""
+        """Kills after `kill` acknowledgements, and up to 3 ms."""
         delay = more.pop("delay", self.chance.uniform(0, 0.003))
         acknowledged = self._kill(program=program, store=str(store), kill=kill, delay=delay, **more)
         self._count("kills", 1)

@@ -3,10 +3,9 @@
 //
 // A database has two locks:
 //   write lock    <file>-lock          held for a whole write transaction or checkpoint
-//   opening lock  <file>-opening-lock  held to open and to close, so that neither sees the other,
-//   or
-//                                      a migration, half done; never held for long, so that nobody
-//                                      waits for another process's load to open the database
+//   opening lock  <file>-opening-lock  held to open, migrate and close, so that no process sees one
+//                                      of these half done; never held for long, so that a load
+//                                      of another process does not delay opening the database
 // The write lock also excludes the race of SQLite 3.7.0 to 3.51.2 between a writer and a checkpoint
 // that resets the log (sqlite.org/wal.html#walresetbug), but only among comptroller's own
 // processes: a program that does not take it may still lose commits of theirs and of its own.

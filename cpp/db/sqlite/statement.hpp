@@ -52,7 +52,7 @@ class StatementCache {
   SqliteStatement& take(Handle& connection, std::string_view sql);
 
  private:
-  // Evicts statements to make room for a text of so many bytes.
+  // Evicts statements to make room for a text of `bytes` bytes.
   void make_room(std::size_t bytes);
 
   std::unordered_multimap<std::string, SqliteStatement, TextHash, std::equal_to<>> statements_;

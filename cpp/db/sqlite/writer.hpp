@@ -66,8 +66,9 @@ class Writer {
   }
 
  private:
-  // A checkpoint is due when the log has so many frames, about 16 MB. If readers need frames, the
-  // next attempt follows after as many frames as the last one left in the log, within these bounds.
+  // A checkpoint is due when the log has frames_to_checkpoint frames, about 16 MB. If readers need
+  // frames, the next attempt follows after as many frames as the last one left in the log, but at
+  // least min_frames_between_attempts, and at most frames_to_checkpoint.
   // So the work of all attempts stays proportional to that of the writes, however long a reader
   // keeps its snapshot. Frequent attempts while few frames are left find a time without readers, at
   // which the log begins again.

@@ -16,7 +16,7 @@ struct PayoutGroup {
   FIELD(Ledger, ledger, "the ledger it is paid on");
   FIELD(std::optional<Term>, asset_type, "the asset it is paid in");
   FIELD(std::optional<Label>, rate_id, "id of the rate that applies, as observed");
-  FIELD(std::optional<Term>, jurisdiction, "where its rewards are taxed or regulated");
+  FIELD(std::optional<Term>, jurisdiction, "the country or region whose law applies to it");
   FIELD(std::optional<Label>, claimer_address, "address that claims for the group");
   FIELD(std::optional<Word>, onchain_status, "status as observed; an open set of values");
   FIELD(std::optional<NonNegativeAmount>, balance, "unclaimed balance, in units of asset_type");

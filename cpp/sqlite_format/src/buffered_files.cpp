@@ -1,9 +1,9 @@
 // The VFS of buffered_files().
 //
-// It reads ahead in databases and logs, in both directions, and gathers the writes to a log. A
+// It reads ahead in databases and WALs, in both directions, and gathers the writes to a WAL. A
 // connection uses the bytes that it read ahead until it writes the file or changes a lock. Gathered
-// bytes are written before the log is read, synchronised, truncated or closed, and before a lock
-// changes. If they cannot be written, every later read, write and synchronisation of the log fails.
+// bytes are written before the WAL is read, synchronised, truncated or closed, and before a lock
+// changes. If they cannot be written, every later read, write and synchronisation of the WAL fails.
 // Writes to a database are gathered only by a checkpoint of one transaction of the connection that
 // made the database larger.
 #include <sqlite3.h>
@@ -38,10 +38,10 @@ struct Buffer {
   int failure = SQLITE_OK;  // of gathered writes
 };
 
-// What this connection knows of a log (https://sqlite.org/walformat.html).
-struct LogContent {
+// What this connection knows of a WAL (https://sqlite.org/walformat.html).
+struct WalContent {
   std::array<char, wal_header_size> header;
-  // The end of the log if this connection began it with this transaction, or with one that it
+  // The end of the WAL if this connection began it with this transaction, or with one that it
   // committed; else 0.
   Offset end;
   bool is_in_transaction;
@@ -51,10 +51,10 @@ struct LogContent {
 // SQLite allocates this, followed by the file of the system's VFS.
 struct File {
   sqlite3_file base;
-  Buffer* buffer;         // of a database or log
-  File* log;              // of a database
-  File* database;         // of a log
-  LogContent content;     // of a log
+  Buffer* buffer;         // of a database or WAL
+  File* wal;              // of a database
+  File* database;         // of a WAL
+  WalContent content;     // of a WAL
   Offset gathered_until;  // the end of the writes to a database that are gathered
 
   static File& of(sqlite3_file* file) { return *reinterpret_cast<File*>(file); }
@@ -109,8 +109,8 @@ int read(sqlite3_file* given, void* out, int size, Offset offset) {
   return SQLITE_OK;
 }
 
-// Notes a write to a log.
-void note(LogContent& content, const void* bytes, std::size_t size, Offset offset) {
+// Notes a write to a WAL.
+void note(WalContent& content, const void* bytes, std::size_t size, Offset offset) {
   const Offset end = offset + static_cast<Offset>(size);
   if (offset == 0 && size == content.header.size()) {
     std::memcpy(content.header.data(), bytes, size);
@@ -129,9 +129,9 @@ void note(LogContent& content, const void* bytes, std::size_t size, Offset offse
 
 int write(sqlite3_file* given, const void* bytes, int size, Offset offset) {
   File& file = File::of(given);
-  const bool is_log = file.database != nullptr;
-  if (is_log) note(file.content, bytes, static_cast<std::size_t>(size), offset);
-  const bool gathers = size <= capacity && (is_log || offset + size <= file.gathered_until);
+  const bool is_wal = file.database != nullptr;
+  if (is_wal) note(file.content, bytes, static_cast<std::size_t>(size), offset);
+  const bool gathers = size <= capacity && (is_wal || offset + size <= file.gathered_until);
   const bool continues = gathers && file.buffer->is_unwritten &&
                          offset == file.buffer->begin + file.buffer->size &&
                          file.buffer->size + size <= capacity;
@@ -151,7 +151,7 @@ int write(sqlite3_file* given, const void* bytes, int size, Offset offset) {
 int close(sqlite3_file* given) {
   File& file = File::of(given);
   const int failure = settle(&file);
-  if (file.database != nullptr) file.database->log = nullptr;
+  if (file.database != nullptr) file.database->wal = nullptr;
   delete std::exchange(file.buffer, nullptr);
   const int result = file.methods().xClose(file.system());
   return failure != SQLITE_OK ? failure : result;
@@ -165,30 +165,30 @@ void grow(File& file, Offset size) {
   file.methods().xTruncate(file.system(), size);  // after a failure, the pages are written as usual
 }
 
-// Whether the log holds one transaction, which this connection wrote.
-bool is_one_transaction(File& log) {
-  LogContent& content = log.content;
+// Whether the WAL holds one transaction, which this connection wrote.
+bool is_one_transaction(File& wal) {
+  WalContent& content = wal.content;
   decltype(content.header) header{};
   Offset end = 0;
-  return content.end > 0 && log.methods().xFileSize(log.system(), &end) == SQLITE_OK &&
+  return content.end > 0 && wal.methods().xFileSize(wal.system(), &end) == SQLITE_OK &&
          end == content.end &&
-         log.methods().xRead(log.system(), header.data(), header.size(), 0) == SQLITE_OK &&
+         wal.methods().xRead(wal.system(), header.data(), header.size(), 0) == SQLITE_OK &&
          header == content.header;
 }
 
 // Begins the writes of a checkpoint, after which the database has a larger size than before.
 //
-// SQLite ignores failures after the last write of a checkpoint that a reader limits. But if the log
+// SQLite ignores failures after the last write of a checkpoint that a reader limits. But if the WAL
 // is one transaction, a checkpoint writes all of its pages or none, in order. As the database
 // grows, its last page is one of them, and the write of that page returns any failure.
 void begin_checkpoint(File& file, Offset size) {
   grow(file, size);
-  if (file.buffer != nullptr && is_one_transaction(*file.log)) file.gathered_until = size;
+  if (file.buffer != nullptr && is_one_transaction(*file.wal)) file.gathered_until = size;
 }
 
 int control(sqlite3_file* given, int operation, void* argument) {
   File& file = File::of(given);
-  if (operation == SQLITE_FCNTL_SIZE_HINT && file.log != nullptr) {
+  if (operation == SQLITE_FCNTL_SIZE_HINT && file.wal != nullptr) {
     begin_checkpoint(file, *static_cast<const Offset*>(argument));
   }
   if (operation == SQLITE_FCNTL_CKPT_DONE) {
@@ -210,24 +210,24 @@ int settle_and_pass(sqlite3_file* given, Arguments... arguments) {
   return pass<method>(given, arguments...);
 }
 
-// Settles a database and its log before a change of a lock. Locks also change after a failure,
-// which the next write or synchronisation of the log returns.
+// Settles a database and its WAL before a change of a lock. Locks also change after a failure,
+// which the next write or synchronisation of the WAL returns.
 template <auto method, class... Arguments>
 auto change_lock(sqlite3_file* given, Arguments... arguments) {
   File& file = File::of(given);
   settle(&file);
-  settle(file.log);
+  settle(file.wal);
   return (file.methods().*method)(file.system(), arguments...);
 }
 
 int lock_shared_memory(sqlite3_file* given, int offset, int count, int flags) {
   constexpr int write_lock = 0;
-  File* const log = File::of(given).log;
+  File* const wal = File::of(given).wal;
   const bool is_unlocked = offset == write_lock && (flags & SQLITE_SHM_UNLOCK) != 0;
-  if (is_unlocked && log != nullptr) {
-    LogContent& content = log->content;
+  if (is_unlocked && wal != nullptr) {
+    WalContent& content = wal->content;
     content.is_in_transaction = false;
-    // Another connection may begin the log with the same header.
+    // Another connection may begin the WAL with the same header.
     if (!content.is_committed) content.end = 0;
   }
   return change_lock<&sqlite3_io_methods::xShmLock>(given, offset, count, flags);
@@ -267,7 +267,7 @@ int open(sqlite3_vfs* vfs, const char* path, sqlite3_file* given, int flags, int
   file.buffer = new (std::nothrow) Buffer;  // without it, the file is not buffered
   if (file.buffer == nullptr || (flags & SQLITE_OPEN_WAL) == 0) return result;
   file.database = &File::of(sqlite3_database_file_object(path));
-  file.database->log = &file;
+  file.database->wal = &file;
   return result;
 }
 

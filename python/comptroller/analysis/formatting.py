@@ -34,7 +34,8 @@ _HEADINGS = {
     "age_seconds": "waiting for",
     "threshold_seconds": "usual at most",
     "median_days": "median duration in days",
-    "active": "in force",
+    "made_good": "recovered",
+    "made_good_amount": "recovered amount",
 }
 
 

@@ -89,7 +89,7 @@ class AsyncChanges(AsyncResource):
             resources: as for `list`.
             customer_id: as for `list`.
             poll_s: the most seconds between two looks for new changes.
-            timeout_s: ends the feed when there was no change for so many seconds.
+            timeout_s: ends the feed after this time without a change, in seconds.
         """
         pauses = Pauses(poll_s, timeout_s)
         pause: float | None = 0

@@ -132,7 +132,7 @@ class AsyncPayoutGroups(AsyncResource):
         Args:
             ledger: the ledger it is paid on (ETHEREUM, SOLANA, INK, XLAYER or ARBITRUM_ONE).
             asset_type: the asset it is paid in.
-            jurisdiction: where its rewards are taxed or regulated.
+            jurisdiction: the country or region whose law applies to it.
             name: name for people, at most 256 characters.
             claimer_address: address that claims for the group, valid on the ledger.
             schedule_type: how often it is claimed (DAILY).
@@ -174,7 +174,7 @@ class AsyncPayoutGroups(AsyncResource):
         Args:
             id: identifies the record.
             name: name for people, at most 256 characters.
-            jurisdiction: where its rewards are taxed or regulated.
+            jurisdiction: the country or region whose law applies to it.
             idempotency_key: repeating the call with the same key returns the first answer.
 
         Raises:

@@ -309,7 +309,7 @@ def _why(cells: list[str] | None, width: int, line: str) -> str:
 
 
 def _row_of(width: int, separator: str) -> Callable[[str], object]:
-    """Returns whether polars reads a text as a row of so many cells, as the module csv does."""
+    """Returns a function that says if polars and csv read a text as a row of `width` cells."""
     escaped = re.escape(separator)
     cell = f'(?:{_IN_QUOTES}|[^"{escaped}\\r\\n]*)'
     return re.compile(f"{cell}(?:{escaped}{cell}){{{width - 1}}}\\r?\\n?").fullmatch

@@ -170,7 +170,7 @@ class _All:
             cursor = page.next_page_cursor or None
 
     def place_at(self, line: int) -> Place:
-        """Returns the place after so many rows."""
+        """Returns the place after the first `line` rows."""
         number = next((n for n, end in enumerate(self._ends) if end >= line), 0)
         return msgspec.structs.replace(self._place, page=self._pages[number])
 
@@ -236,7 +236,7 @@ class _Changed:
             yield row
 
     def place_at(self, line: int) -> Place:
-        """Returns the place after so many rows."""
+        """Returns the place after the first `line` rows."""
         passed = [after for count, after in self._marks if count <= line]
         return msgspec.structs.replace(self._place, after=passed[-1])
 

@@ -107,7 +107,7 @@ class Changes(Resource):
             customer_id: as for `list`.
             poll_s: the most seconds between two looks for new changes. The pauses grow from 0.02 s
                 to this limit while there are none.
-            timeout_s: ends the feed when there was no change for so many seconds; by default it
+            timeout_s: ends the feed after this time without a change, in seconds; by default it
                 never ends.
             stop: ends the feed when it is set.
         """

@@ -19,9 +19,9 @@ from comptroller.webhooks.sending import Answer, Sender
 #: Events that are read together, and requests of a webhook in flight.
 _WINDOW = 256
 _CONCURRENCY = 16
-#: After so many failures in a row only one event is tried at a time, and no new one.
+#: After this number of failures in a row only one event is tried at a time, and no new one.
 _DOWN_AFTER = 8
-#: Considered changes without an event are stored when there are so many.
+#: The number of considered changes without an event after which the progress is stored.
 _ENTRIES_BETWEEN_REPORTS = 1000
 #: A webhook is paused if an event cannot be delivered for three days.
 GIVE_UP_S = 3 * 86_400.0

@@ -42,7 +42,7 @@ void write_bulk(Database& database) {
   });
 }
 
-// Writes until the log has so many frames.
+// Writes until the log has `frames` frames.
 void write_until(Database& database, const Reader& reader, std::uint32_t frames) {
   while (reader.frames() < frames) write(database, 400'000);
 }

@@ -209,7 +209,7 @@ inline const PageSizes small_pages{1, 2, 3, 4, 5, 6, 7, 1000};
 inline const PageSizes large_pages{40, 1000};
 
 // Compares a list with `expected`, the ids in order of insertion with their times, in both orders,
-// with pages of all sizes and pages that visit so many rows.
+// with pages of all `sizes`, and pages that visit only that number of rows.
 template <class R>
 void check_list(ServiceFixture& fixture, const Principal& principal, const std::string& list,
                 const Parameters& parameters,

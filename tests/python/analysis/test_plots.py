@@ -145,7 +145,7 @@ def test_the_drawn_values_sum_to_the_rows(reports: dict[str, Report]) -> None:
     def drawn(name: str, member: str) -> list[dict[str, Any]]:
         return data_of(reports[name].plot(), member)
 
-    for measure, what in (("failures", "failed"), ("made_good", "made good later")):
+    for measure, what in (("failures", "failed"), ("made_good", "recovered later")):
         bars = [bar for bar in drawn("failures", "what") if bar["what"] == what]
         assert sum(bar["claims"] for bar in bars) == rows("failures")[measure].sum() > 0
     flow = rows("orchestration_flow")

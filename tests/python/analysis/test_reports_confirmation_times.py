@@ -20,13 +20,13 @@ AS_OF = at(1_000)
 
 
 def confirmed(took: float, **members: Any) -> dict[str, Any]:
-    """Returns a claim that took so many seconds."""
+    """Returns a claim that took `took` seconds."""
     given = {"onchain_status": "CONFIRMED", "submitted_at": at(0), "confirmed_at": at(took)}
     return claim(**{**given, "created_at": START, "updated_at": at(0), **members})
 
 
 def waiting(age: float, **members: Any) -> dict[str, Any]:
-    """Returns a claim that has waited for so many seconds at AS_OF, the time of its last change."""
+    """Returns a claim that has waited for `age` seconds at AS_OF, the time of its last change."""
     submitted = AS_OF - timedelta(seconds=age)
     given = {"onchain_status": "SUBMITTED", "submitted_at": submitted, "updated_at": AS_OF}
     return claim(**given, **members)

@@ -1,4 +1,4 @@
-"""Failures: messages, failures made good, exact sums, and invalid arguments."""
+"""Failures: messages, recovered failures, exact sums, and invalid arguments."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LARGEST = "99999999999999999999.999999999999999999"
 
 
 def move(took: float = 0, amount: str | None = "1", **members: Any) -> dict[str, Any]:
-    """Returns an orchestration from dollars to bitcoin that last changed so many seconds later."""
+    """Returns an orchestration from dollars to bitcoin that last changed after `took` seconds."""
     given = {"source_asset": "USD", "destination_asset": "BTC", "status": "COMPLETED"}
     paid = {} if amount is None else {"source_amount": amount}
     return orchestration(**(given | paid | {"updated_at": at(took)} | members))

@@ -23,7 +23,7 @@ def day(text: str) -> datetime:
 
 
 def made(on: str, until: str | None = None, **members: Any) -> dict[str, Any]:
-    """Returns a control that is in force from one day to another."""
+    """Returns a control that is active from one day to another."""
     given = {"created_at": day(on), "deleted_at": until and day(until)}
     return control(identity_id=fresh("owner"), **{**given, **members})
 

@@ -20,7 +20,7 @@ NOW = at(days=1)
 
 
 def confirmed(took: float, chain: str | None, **members: Any) -> dict[str, Any]:
-    """Returns a claim of a chain that took so many seconds."""
+    """Returns a claim of a chain that took `took` seconds."""
     given = {"onchain_status": "CONFIRMED", "submitted_at": at(0), "confirmed_at": at(took)}
     return claim(**{**given, "blockchain": chain, "updated_at": at(0), **members})
 

@@ -1,4 +1,4 @@
-"""`permits` answers as the identity does, and at a time, from the controls in force then."""
+"""`permits` answers as the identity does, and at a time, from the controls active then."""
 
 from __future__ import annotations
 

@@ -168,6 +168,23 @@ def test_the_wheels_and_the_newest_changes_are_of_this_version() -> None:
     assert re.findall(r"^## (\d\S+)", changes, re.MULTILINE)[0] == project["version"]
 
 
+def test_the_changes_of_a_release_have_at_most_60_lines() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    releases = changes.split("\n## ")[1:]
+    assert len(releases) > 1
+    lines = {each.split("\n")[0]: each.count("\n") for each in releases}
+    assert {release: count for release, count in lines.items() if count > 60} == {}
+
+
+def test_the_schema_versions_that_pages_name_are_those_of_the_migrations() -> None:
+    files = sorted(path.stem for path in (ROOT / "cpp/db/sqlite/migrations").glob("*.sql"))
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"Schema version (\d+)", changes)[0] == str(len(files))
+    upgrade = (ROOT / "docs" / "how-to" / "upgrade.md").read_text(encoding="utf-8")
+    (strict,) = re.findall(r"schema version (\d+) makes all tables \[STRICT\]", upgrade)
+    assert f"{int(strict):04}_strict_tables" in files
+
+
 @pytest.mark.parametrize(
     "page", [*sorted(ROOT.glob("*.md")), *PAGES], ids=lambda page: str(page.relative_to(ROOT))
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 from places import ROOT
@@ -34,11 +35,31 @@ def test_every_extra_is_listed() -> None:
     assert set(project["optional-dependencies"]) <= rows("reference/environment.md")
 
 
-@pytest.mark.parametrize("page", ["SECURITY.md", "docs/explanation/threat-model.md"])
-def test_the_tests_that_a_page_names_exist(page: str) -> None:
-    named = re.findall(r"`(tests/[^`]+)`", (ROOT / page).read_text(encoding="utf-8"))
-    assert named
-    assert [path for path in named if not (ROOT / path).is_file()] == []
+@pytest.mark.parametrize(
+    "page",
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "cpp").rglob("*.md")],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_the_files_that_a_page_names_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    folders = "benchmarks|cpp|docs|generate|notebooks|python|tests"
+    named = re.findall(rf"`((?:{folders})/[^`\s]+)`", text)
+    assert [path for path in named if not any(ROOT.glob(path.rstrip("/")))] == []
+    tests = re.findall(r"`(test_[\w*]+\.py)`", text)  # in the folder of the test before it
+    assert [name for name in tests if not any((ROOT / "tests").rglob(name))] == []
+
+
+def test_the_pages_about_promises_name_tests() -> None:
+    for page in ("SECURITY.md", "docs/reliability.md", "docs/explanation/threat-model.md"):
+        assert "`tests/" in (ROOT / page).read_text(encoding="utf-8"), page
+
+
+def test_every_fuzz_target_of_the_file_format_is_listed() -> None:
+    folder = ROOT / "tests" / "cpp" / "sqlite_format" / "fuzz"
+    targets = {f"fuzz_{path.stem}" for path in folder.glob("*.cpp")}
+    text = (ROOT / "cpp" / "sqlite_format" / "README.md").read_text(encoding="utf-8")
+    assert targets
+    assert set(re.findall(r"`(fuzz_\w+)`", text)) == targets
 
 
 def test_each_attack_has_a_test_or_is_said_not_to_be_stopped() -> None:

@@ -21,7 +21,7 @@ _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def at(seconds: float = 0, *, days: float = 0) -> datetime:
-    """Returns a time so many seconds after the start time of the tests."""
+    """Returns a time in seconds and days after the start time of the tests."""
     return START + timedelta(days=days, seconds=seconds)
 
 

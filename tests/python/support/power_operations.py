@@ -224,7 +224,7 @@ def loads_by_sql(to: Recording) -> None:
 
 
 def checkpoints(to: Recording) -> None:
-    """So many writes that the log is copied into the file between two of them."""
+    """Writes enough for the log to be copied into the file between two writes."""
     to.reopen()
     note = {f"note-{number}": "x" * 500 for number in range(50)}
 

@@ -48,7 +48,7 @@ class Crowd:
         self.counts: Counter[tuple[str, int]] = Counter()
 
     async def run(self, clients: int, minutes: float, at_end: Callable[[], None]) -> None:
-        """Runs so many clients for some minutes, the last four of which try to do harm.
+        """Runs `clients` clients for some minutes, the last four of which try to do harm.
 
         Then calls `at_end`, which ends the server, and waits for all clients.
         """

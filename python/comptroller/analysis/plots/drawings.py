@@ -62,14 +62,14 @@ def claims_summary(frame: pl.DataFrame, report: ReportRows, notes: list[str]) ->
     return alt.vconcat(*panels)
 
 
-_OUTCOMES = {"failed": VERMILLION, "made good later": GREEN}
+_OUTCOMES = {"failed": VERMILLION, "recovered later": GREEN}
 
 
 def failures(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
-    """Draws the number of failures with each message, and how many were made good later."""
+    """Draws the number of failures with each message, and how many a later claim recovered."""
     if others := [key for key in report.by if key != "error_message"]:
         notes.append(f"Added over every {' and '.join(others)}.")
-    renamed = frame.rename({"failures": "failed", "made_good": "made good later"})
+    renamed = frame.rename({"failures": "failed", "made_good": "recovered later"})
     named = with_series(renamed, ["error_message"], "failed", MAX_BARS)
     summed = named.group_by("series", maintain_order=True).agg(pl.col(*_OUTCOMES).sum())
     counted = summed.unpivot(index="series", variable_name="what", value_name="claims")
@@ -98,7 +98,7 @@ def restrictions(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> P
     period = period_of(report.by)
     if period is None:
         named = with_series(frame, _CONTROL, "active", MAX_BARS)
-        return marks.bars(named, "active", "controls in force")
+        return marks.bars(named, "active", "active controls")
     named = with_series(frame, _CONTROL, "created")
     spanned, when = marks.timeline(named, period, f"by {{}} ({report.zone})", notes)
     # Each listed period has all active controls; of merged periods, the last one counts.
@@ -106,19 +106,19 @@ def restrictions(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> P
     starts = spanned.select("start", "end").unique().sort("start")
     until = starts.with_columns(end=pl.col("start").shift(-1).fill_null(pl.col("end")))
     active = last.drop("end").join(until, on="start")
-    in_force = marks.volume_of(active, "active", "in force at the end", when, notes)
+    at_the_end = marks.volume_of(active, "active", "active at the end", when, notes)
     summed = spanned.group_by("start", "end", maintain_order=True).agg(
         pl.col("created").sum(), deleted=-pl.col("deleted").sum()
     )
     changes = summed.unpivot(["created", "deleted"], index=["start", "end"])
     y = alt.Y("value:Q", **marks.quantity(changes["value"], "created, deleted"))
-    return alt.vconcat(in_force, marks.period_bars(changes, when, y).properties(height=110))
+    return alt.vconcat(at_the_end, marks.period_bars(changes, when, y).properties(height=110))
 
 
 def restricted(frame: pl.DataFrame, report: ReportRows, notes: list[str]) -> Picture:
-    """Draws the number of controls in force on the day, by type and setter."""
+    """Draws the number of controls active on the day, by type and setter."""
     named = with_series(frame.with_columns(controls=1), _CONTROL, "controls", MAX_BARS)
-    return marks.bars(named, "controls", "controls in force on the day")
+    return marks.bars(named, "controls", "controls active on the day")
 
 
 _AMOUNTS = ("opening_holdings", "claimed", "closing_holdings")

@@ -95,10 +95,10 @@ class FailuresReports(Runner):
         tz: str = "UTC",
         engine: str | Engine | None = None,
     ) -> Report:
-        """Why did claims fail, and how many failures did a later claim make good?
+        """Why did claims fail, and how many failures did a later claim recover?
 
-        FAILED claims by their message. A failure was made good if a claim of the same group that
-        was created later is CONFIRMED, whatever the filters. The filter status selects FAILED or
+        FAILED claims by their message. A later CONFIRMED claim of the same group recovers a
+        failure, whatever the filters: it includes its rewards. The filter status selects FAILED or
         nothing.
 
         Args:
@@ -122,7 +122,7 @@ class FailuresReports(Runner):
             failures: the number of FAILED claims with this message (count).
             amount: the exact sum of their amounts (amount).
             groups: the number of their payout groups (count).
-            made_good: the number of failures that a later claim made good (count).
+            made_good: the number of failures that a later claim recovered (count).
             made_good_amount: the exact sum of the amounts of these failures (amount).
             first_at: when the first failure was created (time).
             last_at: when the last failure was created (time).

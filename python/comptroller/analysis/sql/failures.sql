@@ -1,15 +1,15 @@
--- Why claims failed, and which failures were made good
--- Why did claims fail, and how many failures did a later claim make good?
+-- Why claims failed, and their later recovery
+-- Why did claims fail, and how many failures did a later claim recover?
 -- Without rows: no claim that the filters select has FAILED.
 --
--- FAILED claims by their message. A failure was made good if a claim of the same group that was
--- created later is CONFIRMED, whatever the filters. The filter status selects FAILED or nothing.
+-- FAILED claims by their message. A later CONFIRMED claim of the same group recovers a failure,
+-- whatever the filters: it includes its rewards. The filter status selects FAILED or nothing.
 --
 -- error_message (text): the message; null if there is none
 -- failures (count): the number of FAILED claims with this message
 -- amount (amount): the exact sum of their amounts
 -- groups (count): the number of their payout groups
--- made_good (count): the number of failures that a later claim made good
+-- made_good (count): the number of failures that a later claim recovered
 -- made_good_amount (amount): the exact sum of the amounts of these failures
 -- first_at (time): when the first failure was created
 -- last_at (time): when the last failure was created

@@ -2,8 +2,8 @@
 -- Which events happened to a claim, an identity, a payout group or an address?
 -- Without rows: nothing happened in this time.
 --
--- The time of a failed claim or an ended orchestration is its updated_at. A failed claim is made
--- good by the next CONFIRMED claim of its group. The journal says who wrote what, and when:
+-- The time of a failed claim or an ended orchestration is its updated_at. The event made good of a
+-- failed claim is the next CONFIRMED claim of its group. The journal says who wrote what, and when:
 -- recorded is the load or call that stored a record, changed has the old and the new value of a
 -- member. Only the operator of a store in this process sees them. Other events show present values,
 -- or with as_of_recorded those that the store had then; their amount is the one before later

@@ -164,7 +164,7 @@ async def _listen(
 
 
 def _allow_files() -> None:
-    """Raises the limit of open files as far as the system permits, for connections and the store.
+    """Raises the limit of open files to `_OPEN_FILES`, or to the hard limit if that is lower.
 
     Otherwise connections without a token could take the descriptors that a write needs.
     """
