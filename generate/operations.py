@@ -130,7 +130,7 @@ def async_webhooks_module(webhooks: str) -> str:
     return module(
         ("Operations on webhooks, as coroutines.", ""),
         """
-from comptroller.arguments import Id, Texts, Timestamp
+from comptroller.arguments import Id, Key, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.operations.resource import request
 from comptroller.operations.webhooks import event_type_texts, write_request
@@ -148,7 +148,7 @@ def _imports(description: Description, resource: Resource) -> str:
     return f"""
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Never, TypedDict, Unpack
-from comptroller.arguments import Id, Ids, Money, Texts, Timestamp
+from comptroller.arguments import Id, Ids, Key, Money, Texts, Timestamp
 from comptroller.operations.pages import Page
 from comptroller.records import {", ".join(sorted(answers))}
 from comptroller.bulk.streams import Stream
@@ -202,7 +202,9 @@ def _class(description: Description, resource: Resource) -> str:
 
 def _type(member: Member) -> str:
     one = _TYPES.get(member.item_type, member.item_type)
-    return _SEVERAL.get(one, f"{one} | Iterable[{one}]") if member.is_array else one
+    # Of a closed set, `one` is a Literal; several are any text, as in a list that was computed.
+    several = one if member.item_type in _TYPES else "str"
+    return _SEVERAL.get(one, f"{one} | Iterable[{several}]") if member.is_array else one
 
 
 def _method(description: Description, operation: Operation) -> str:
@@ -263,7 +265,7 @@ def _signature(
                 default = "" if member.required else " | None = None"
                 yield f"{python_name(name)}: {_type(member)}{default}"
     if operation.is_write:
-        yield "idempotency_key: Id | None = None"
+        yield "idempotency_key: Key | None = None"
     if operation.is_list:
         yield "**unknown: Never"
 

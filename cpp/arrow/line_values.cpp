@@ -14,7 +14,7 @@ namespace comptroller::arrow {
 
 namespace {
 
-constexpr std::int64_t micros_a_second = 1'000'000;
+constexpr std::int64_t micros_per_second = 1'000'000;
 constexpr int max_scale = 38;
 // Texts that the rules reject in the line, in place of values that a member cannot express.
 constexpr std::string_view too_long = "a decimal of more than 38 digits";
@@ -96,7 +96,7 @@ void write_uuid(json::JsonWriter& out, std::string_view bytes) {
 std::int64_t ticks_of(char unit) {
   if (unit == 's') return 1;
   if (unit == 'm') return 1'000;
-  return unit == 'u' ? micros_a_second : 1'000 * micros_a_second;
+  return unit == 'u' ? micros_per_second : 1'000 * micros_per_second;
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ void LineValues::read_format(const ArrowSchema& schema) {
     read_decimal(format.substr(2));
   } else if (format.starts_with("ts") && format.size() >= 4) {
     kind_ = Kind::timestamp;
-    ticks_a_second_ = ticks_of(format[2]);
+    ticks_per_second_ = ticks_of(format[2]);
     if (format.size() == 4)
       refuse("has no time zone; give timestamps with one, or tz=\"UTC\" for all of them");
   } else if (format == "tdD") {
@@ -201,7 +201,7 @@ void LineValues::read_nested(const ArrowSchema& schema) {
     is_wide_ = format.back() == 'L';
   } else if (format.starts_with("+w:")) {
     kind_ = Kind::list;
-    std::from_chars(format.data() + 3, format.data() + format.size(), items_a_list_.emplace());
+    std::from_chars(format.data() + 3, format.data() + format.size(), items_per_list_.emplace());
   } else {
     has_bitmap_ = false;  // unions and run-end encoded arrays
     return refuse("has the Arrow type \"" + std::string(format) + "\"; give a struct or a list");
@@ -245,8 +245,8 @@ void LineValues::write(json::JsonWriter& out, const ArrowArray& array, std::int6
     case Kind::timestamp:
       return write_timestamp(out, value_at<std::int64_t>(array.buffers[1], index));
     case Kind::date: {
-      constexpr std::int64_t micros_a_day = 86'400 * micros_a_second;
-      const Int128 micros = number_at(array, index) * micros_a_day;
+      constexpr std::int64_t micros_per_day = 86'400 * micros_per_second;
+      const Int128 micros = number_at(array, index) * micros_per_day;
       if (micros < earliest_timestamp.microseconds || micros > latest_timestamp.microseconds) {
         return out.write(too_far);
       }
@@ -307,10 +307,10 @@ void LineValues::write_decimal(json::JsonWriter& out, const ArrowArray& array,
 
 void LineValues::write_timestamp(json::JsonWriter& out, std::int64_t ticks) const {
   std::int64_t micros = 0;
-  if (ticks_a_second_ > micros_a_second) {
-    const std::int64_t ticks_a_micro = ticks_a_second_ / micros_a_second;
-    micros = ticks / ticks_a_micro - (ticks % ticks_a_micro < 0 ? 1 : 0);
-  } else if (__builtin_mul_overflow(ticks, micros_a_second / ticks_a_second_, &micros)) {
+  if (ticks_per_second_ > micros_per_second) {
+    const std::int64_t ticks_per_micro = ticks_per_second_ / micros_per_second;
+    micros = ticks / ticks_per_micro - (ticks % ticks_per_micro < 0 ? 1 : 0);
+  } else if (__builtin_mul_overflow(ticks, micros_per_second / ticks_per_second_, &micros)) {
     return out.write(too_far);
   }
   const Timestamp time{micros};
@@ -334,7 +334,7 @@ std::string_view LineValues::text_at(const ArrowArray& array, std::int64_t index
 
 // Returns the items of a list, or the bytes of a text that is not a view.
 LineValues::Range LineValues::range_at(const ArrowArray& array, std::int64_t index) const {
-  if (items_a_list_) return {index * *items_a_list_, (index + 1) * *items_a_list_};
+  if (items_per_list_) return {index * *items_per_list_, (index + 1) * *items_per_list_};
   const auto at = [&](int buffer, std::int64_t place) -> std::int64_t {
     if (is_wide_) return value_at<std::int64_t>(array.buffers[buffer], place);
     return value_at<std::int32_t>(array.buffers[buffer], place);

@@ -125,8 +125,8 @@ class LineValues {
   bool has_upper_half_ = false;  // of a decimal of 256 bits
   int scale_ = 0;                // of a decimal
   int float_bytes_ = 0;
-  std::optional<int> items_a_list_;  // of a fixed-size list
-  std::int64_t ticks_a_second_ = 0;  // of a timestamp
+  std::optional<int> items_per_list_;  // of a fixed-size list
+  std::int64_t ticks_per_second_ = 0;  // of a timestamp
   std::string refusal_;
   std::vector<LineValues> children_;  // of a dictionary: its values
 };

@@ -25,18 +25,18 @@ struct Scope {
   bool is_by_name = false;
 };
 inline constexpr std::array<Scope, 16> all_scopes{{
-    {"identity:read_identity_control", "list identity controls"},
+    {"identity:read_identity_control", "list and get identity controls"},
     {"identity:write_identity_control", "create and delete identity controls"},
-    {"identity:read_identity", "get and list identities"},
+    {"identity:read_identity", "list and get identities"},
     {"identity:write_identity", "update identities"},
-    {"orchestration:read_orchestration", "list orchestrations"},
+    {"orchestration:read_orchestration", "list and get orchestrations"},
     {"rewards:write_payout_groups", "create and update payout groups"},
-    {"rewards:read_payout_groups", "list payout groups"},
-    {"rewards:read_claims", "list claims"},
+    {"rewards:read_payout_groups", "list and get payout groups"},
+    {"rewards:read_claims", "list and get claims"},
     {"rewards:write_monitoring_address", "create and update reward addresses"},
-    {"rewards:read_monitoring_address", "list reward addresses"},
+    {"rewards:read_monitoring_address", "list and get reward addresses"},
     {"changes:read", "read the changes of the records that the other scopes let it read"},
-    {webhooks_read, "list webhooks and their deliveries"},
+    {webhooks_read, "list and get webhooks and their deliveries"},
     {webhooks_write, "create, update and delete webhooks, and read their secrets"},
     {read_journal,
      "read the entries of the journal and their proofs, whose numbers count the writes of all "

@@ -22,6 +22,8 @@ from comptroller.errors import InvalidRequest, invalid, shorten
 from comptroller.values import AMOUNTS, KINDS, RENAMED
 
 Id: TypeAlias = str | UUID
+#: An idempotency key.
+Key: TypeAlias = str | UUID
 Ids: TypeAlias = Id | Iterable[Id]
 Texts: TypeAlias = str | Iterable[str]
 #: A time, or a day, which is its start in UTC.
@@ -71,14 +73,14 @@ def text(name: str, value: object) -> str:
 def texts(name: str, value: object, *, may_be_empty: bool = False) -> list[str]:
     """Returns one value or several as a list of text; a set is sorted.
 
-    Raises InvalidRequest also for an empty list, which could mean no filter or no match, unless it
+    Raises InvalidRequest also for an empty list, which could mean everything or nothing, unless it
     may be empty.
     """
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
         return [text(name, value)]
     values = [text(name, item) for item in value]
     if not values and not may_be_empty:
-        raise invalid(name, "it is empty; give at least one value, or leave it out for no filter")
+        raise invalid(name, "it is empty; give at least one value, or omit it")
     return sorted(values) if isinstance(value, (set, frozenset)) else values
 
 
@@ -93,14 +95,13 @@ def money(name: str, value: object) -> str:
     return text(name, value)
 
 
-def whole(name: str, value: object, most: int) -> int:
-    """Returns a whole number from 0 to `most`. Raises InvalidRequest for anything else."""
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        raise invalid(name, f"it must be a whole number from 0 to {most}")
-    number = index(value)
-    if not 0 <= number <= most:
-        raise invalid(name, f"it must be a whole number from 0 to {most}")
-    return number
+def whole(name: str, value: object, most: int, *, least: int = 0) -> int:
+    """Returns a whole number from `least` to `most`. Raises InvalidRequest for anything else."""
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        number = index(value)
+        if least <= number <= most:
+            return number
+    raise invalid(name, f"it must be a whole number from {least} to {most}")
 
 
 def seconds(name: str, value: float) -> float:

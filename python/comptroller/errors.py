@@ -209,13 +209,15 @@ def closed(detail: str = "the service is closed") -> Closed:
     return Closed("closed", 503, detail)
 
 
-def missing_extra(module: str, purpose: str, extra: str = "") -> MissingExtra:
-    """Returns the error that `purpose` needs `module`, which the extra `extra` may install."""
+def missing_extra(purpose: str, *modules: str, extra: str = "") -> MissingExtra:
+    """Returns the error that `purpose` needs `modules`, which the extra `extra` may install."""
     what = f'comptroller with its extra "{extra}"' if extra else "it"
+    needed = ", ".join(modules)
+    which = "which is" if len(modules) == 1 else "which are"
     error = MissingExtra(
-        "unsupported", 501, f"{purpose} needs {module}, which is not installed; install {what}"
+        "unsupported", 501, f"{purpose} needs {needed}, {which} not installed; install {what}"
     )
-    error.name = module
+    error.name = modules[0]
     return error
 
 
@@ -224,7 +226,7 @@ def require(module: str, purpose: str, extra: str = "") -> Any:
     try:
         return import_in_thread(module)
     except ImportError as error:
-        raise missing_extra(module, purpose, extra) from error
+        raise missing_extra(purpose, module, extra=extra) from error
 
 
 def import_in_thread(module: str) -> Any:

@@ -132,6 +132,7 @@ class Service(Resources):
             ReadOnly: the store was opened read-only.
             Unavailable: the store is busy, or its disk is full.
         """
+        # A Ctrl-C takes effect when a call into the core returns, and would lose a returned result.
         accounts: list[bytes] = []
         kind = arguments.kind(kind)
         options = read_mapping(mapping, columns)

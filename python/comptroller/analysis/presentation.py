@@ -42,19 +42,24 @@ def document(
 
     The page shows when it was created, and `as_of`, the time of the newest record.
 
-    Raises MissingExtra if altair or vl-convert is not installed.
+    Raises MissingExtra if a report has to be drawn, and altair or vl-convert is not installed.
     """
-    from comptroller.analysis import plots
 
     def section(part: ReportRows | Overview | Table) -> dict[str, Any]:
         if isinstance(part, Table):
             return part.section(SHOWN_ROWS)
         if isinstance(part, Overview):
             return _overview_section(part)
-        return _report_section(part, SHOWN_ROWS, plots.draw_svg(part))
+        _require_drawing("a page of reports")
+        from comptroller.analysis.plots import draw_svg
+
+        return _report_section(part, SHOWN_ROWS, draw_svg(part))
 
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(plots.warm)  # while the store is read, which takes as long
+        if all(map(find_spec, _DRAWING_MODULES)):
+            from comptroller.analysis.plots import warm
+
+            pool.submit(warm)  # while the store is read, which takes as long
         drawn = [pool.submit(section, part) for part in parts]
     sections = [each.result() for each in drawn]
     times: Counter[str] = Counter()
@@ -95,7 +100,7 @@ def notebook_html(shown: ReportRows | Overview) -> str:
 
 def _require_drawing(purpose: str) -> None:
     for module in _DRAWING_MODULES:
-        require(module, purpose, "analysis")
+        require(module, purpose, "charts")
 
 
 _DRAWING_MODULES = ("altair", "vl_convert")

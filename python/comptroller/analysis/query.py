@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -78,9 +77,7 @@ class Query:
     def text(self, *, is_json: bool) -> Iterator[tuple[int, bytes | TextPiece]]:
         """Yields the parts of a JSON or CSV file: the number of rows in the part, and its bytes.
 
-        An apostrophe precedes text that a spreadsheet could run as a formula. The core formats the
-        rows; with the environment variable COMPTROLLER_TEXT_IN_PYTHON=1, slower Python code writes
-        the same bytes.
+        An apostrophe precedes text that a spreadsheet could run as a formula.
 
         Raises InvalidRequest if two columns of JSON have the same name.
         """
@@ -88,10 +85,8 @@ class Query:
         if is_json and len(set(names)) < len(names):
             raise invalid("sql", "two columns have one name, invalid in JSON; rename one with AS")
         header = b"[" if is_json else csv_lines([names], [True] * len(names)).encode()
-        in_python = os.environ.get("COMPTROLLER_TEXT_IN_PYTHON") == "1"
-        parts = self._python_text(is_json) if in_python else self._core_text(is_json)
         before = header
-        for part in parts:
+        for part in self._core_text(is_json):
             yield 0, before
             yield part
             before = b"," if is_json else b""
@@ -115,19 +110,6 @@ class Query:
             except Unavailable as error:  # the stream has the exception of DuckDB only as text
                 kind, *_ = error.detail.partition(":")
                 raise _EXCEPTIONS.get(kind, duckdb.Error)(error.detail) from None
-
-    def _python_text(self, is_json: bool) -> Iterator[tuple[int, bytes]]:
-        if not is_json:
-            are_free = [plain.may_hold_a_formula(each.type) for each in self.columns]
-            for rows in self.rows():
-                yield len(rows), csv_lines(rows, are_free).encode()
-            return
-        members = (
-            f"{plain.literal(name)}, {plain.plain(value, type)}"
-            for name, type, value in self.columns
-        )
-        for documents in self._fetch(f"json_object({', '.join(members)})::VARCHAR"):
-            yield len(documents), ",".join(f"\n{document}" for (document,) in documents).encode()
 
     def table(self) -> Table:
         """Runs the query; returns all rows. Intervals are durations, which have no months."""

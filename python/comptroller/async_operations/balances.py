@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Never, Unpack
 
-from comptroller.arguments import Id, Money, Timestamp
+from comptroller.arguments import Id, Key, Money, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.bulk.streams import Stream
 from comptroller.operations.balances import BalanceFilters
@@ -83,7 +83,7 @@ class AsyncBalances(AsyncResource):
         return await self._stream("balances", columns, filters, BalanceFilters)
 
     async def record(
-        self, *, address_id: Id, balance: Money, at: Timestamp, idempotency_key: Id | None = None
+        self, *, address_id: Id, balance: Money, at: Timestamp, idempotency_key: Key | None = None
     ) -> Balance:
         """Records the balance of a reward address at a time. Operator only.
 

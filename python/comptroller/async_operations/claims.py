@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Never, Unpack
 
-from comptroller.arguments import Id, Timestamp
+from comptroller.arguments import Id, Key, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.bulk.streams import Stream
 from comptroller.operations.claims import ClaimFilters
@@ -43,7 +43,7 @@ class AsyncClaims(AsyncResource):
         self,
         *,
         payout_group_id: Id | None = None,
-        statuses: ClaimStatus | Iterable[ClaimStatus] | None = None,
+        statuses: ClaimStatus | Iterable[str] | None = None,
         chain: str | None = None,
         jurisdiction: str | None = None,
         start_time: Timestamp | None = None,
@@ -130,7 +130,7 @@ class AsyncClaims(AsyncResource):
         return await self._stream("claims", columns, filters, ClaimFilters)
 
     async def put(
-        self, record: Claim | Mapping[str, object], *, idempotency_key: Id | None = None
+        self, record: Claim | Mapping[str, object], *, idempotency_key: Key | None = None
     ) -> Claim:
         """Stores one claim, as a load of one line would.
 
@@ -156,7 +156,7 @@ class AsyncClaims(AsyncResource):
         *,
         tx_hash: str,
         at: Timestamp | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Claim:
         """Changes a claim from PENDING to SUBMITTED. Operator only.
 
@@ -183,7 +183,7 @@ class AsyncClaims(AsyncResource):
         )
 
     async def confirm(
-        self, id: Id, *, at: Timestamp | None = None, idempotency_key: Id | None = None
+        self, id: Id, *, at: Timestamp | None = None, idempotency_key: Key | None = None
     ) -> Claim:
         """Changes a claim from SUBMITTED to CONFIRMED. Operator only.
 
@@ -205,7 +205,9 @@ class AsyncClaims(AsyncResource):
             Claim,
         )
 
-    async def fail(self, id: Id, *, error_message: str, idempotency_key: Id | None = None) -> Claim:
+    async def fail(
+        self, id: Id, *, error_message: str, idempotency_key: Key | None = None
+    ) -> Claim:
         """Changes a claim from PENDING or SUBMITTED to FAILED. Operator only.
 
         Args:

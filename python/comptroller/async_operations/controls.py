@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Never, Unpack
 
-from comptroller.arguments import Id, Texts, Timestamp
+from comptroller.arguments import Id, Key, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.bulk.streams import Stream
 from comptroller.operations.controls import ControlFilters
@@ -46,8 +46,8 @@ class AsyncControls(AsyncResource):
         identity_id: Id | None = None,
         include_deleted: bool | None = None,
         active_at: Timestamp | None = None,
-        type: ControlType | Iterable[ControlType] | None = None,
-        set_by: SetBy | Iterable[SetBy] | None = None,
+        type: ControlType | Iterable[str] | None = None,
+        set_by: SetBy | Iterable[str] | None = None,
         reason_code: Texts | None = None,
         customer_id: Id | None = None,
         created_at_lt: Timestamp | None = None,
@@ -125,7 +125,7 @@ class AsyncControls(AsyncResource):
         reason_code: str,
         reason: str | None = None,
         is_overridable: bool | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Control:
         """Creates a control, which restricts an identity.
 
@@ -167,7 +167,7 @@ class AsyncControls(AsyncResource):
         *,
         identity_id: Id | None = None,
         reason: str | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Control:
         """Deletes a control, and returns it with deleted_at.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Never, Unpack
 
-from comptroller.arguments import Id, Texts, Timestamp
+from comptroller.arguments import Id, Key, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.bulk.streams import Stream
 from comptroller.operations.identities import IdentityFilters
@@ -43,7 +43,7 @@ class AsyncIdentities(AsyncResource):
     async def list(
         self,
         *,
-        control_types: ControlType | Iterable[ControlType] | None = None,
+        control_types: ControlType | Iterable[str] | None = None,
         control_reason_codes: Texts | None = None,
         ref_id: str | None = None,
         customer_id: Id | None = None,
@@ -120,7 +120,7 @@ class AsyncIdentities(AsyncResource):
         user_disabled: bool | None = None,
         admin_disabled: bool | None = None,
         metadata: Mapping[str, str] | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Identity:
         """Sets the metadata or the deprecated booleans of an identity.
 
@@ -164,7 +164,7 @@ class AsyncIdentities(AsyncResource):
         metadata: Mapping[str, str] | None = None,
         user_disabled: bool | None = None,
         admin_disabled: bool | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Identity:
         """Creates an identity, or sets the given members of an existing one.
 

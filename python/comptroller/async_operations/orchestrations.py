@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Never, Unpack
 
-from comptroller.arguments import Id, Ids, Texts, Timestamp
+from comptroller.arguments import Id, Ids, Key, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.bulk.streams import Stream
 from comptroller.operations.orchestrations import OrchestrationFilters
@@ -125,7 +125,7 @@ class AsyncOrchestrations(AsyncResource):
         return await self._stream("orchestrations", columns, filters, OrchestrationFilters)
 
     async def put(
-        self, record: Orchestration | Mapping[str, object], *, idempotency_key: Id | None = None
+        self, record: Orchestration | Mapping[str, object], *, idempotency_key: Key | None = None
     ) -> Orchestration:
         """Stores one orchestration, as a load of one line would.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Never, Unpack
 
-from comptroller.arguments import Id, Money, Texts, Timestamp
+from comptroller.arguments import Id, Key, Money, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.bulk.streams import Stream
 from comptroller.operations.pages import Page
@@ -125,7 +125,7 @@ class AsyncPayoutGroups(AsyncResource):
         claimer_address: str,
         schedule_type: ScheduleType | None = None,
         customer_id: Id | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> PayoutGroup:
         """Creates a payout group with status UNREGISTERED and balance 0.
 
@@ -167,7 +167,7 @@ class AsyncPayoutGroups(AsyncResource):
         *,
         name: str | None = None,
         jurisdiction: str | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> PayoutGroup:
         """Sets the name or jurisdiction of a payout group.
 
@@ -201,7 +201,7 @@ class AsyncPayoutGroups(AsyncResource):
         rate_id: str | None = None,
         onchain_group_id: str | None = None,
         last_claim_all_at: Timestamp | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> PayoutGroup:
         """Records the observed on-chain state of a payout group. Operator only.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from typing import Never, Unpack
 
-from comptroller.arguments import Id, Timestamp
+from comptroller.arguments import Id, Key, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.bulk.streams import Stream
 from comptroller.operations.pages import Page
@@ -128,7 +128,7 @@ class AsyncRewardAddresses(AsyncResource):
         name: str | None = None,
         payout_group_id: Id | None = None,
         customer_id: Id | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> RewardAddress:
         """Registers an address for reward attribution.
 
@@ -170,7 +170,7 @@ class AsyncRewardAddresses(AsyncResource):
         *,
         name: str | None = None,
         payout_group_id: Id | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> RewardAddress:
         """Sets the name or payout group of a reward address.
 
@@ -198,7 +198,7 @@ class AsyncRewardAddresses(AsyncResource):
         )
 
     async def observe(
-        self, id: Id, *, status: str, idempotency_key: Id | None = None
+        self, id: Id, *, status: str, idempotency_key: Key | None = None
     ) -> RewardAddress:
         """Records the observed status of a reward address. Operator only.
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from comptroller.arguments import Id, Texts, Timestamp
+from comptroller.arguments import Id, Key, Texts, Timestamp
 from comptroller.async_operations.resource import AsyncResource
 from comptroller.operations.resource import request
 from comptroller.operations.webhooks import event_type_texts, write_request
@@ -45,7 +45,7 @@ class AsyncWebhookOperations(AsyncResource):
         event_types: Texts | None = None,
         description: str | None = None,
         customer_id: Id | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Webhook:
         """Creates a webhook, which gets the events from now on.
 
@@ -86,7 +86,7 @@ class AsyncWebhookOperations(AsyncResource):
         description: str | None = None,
         status: WebhookStatus | None = None,
         status_reason: str | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Webhook:
         """Changes the members that are given.
 
@@ -119,7 +119,7 @@ class AsyncWebhookOperations(AsyncResource):
             Webhook,
         )
 
-    async def delete(self, id: Id, *, idempotency_key: Id | None = None) -> Webhook:
+    async def delete(self, id: Id, *, idempotency_key: Key | None = None) -> Webhook:
         """Deletes a webhook and its undelivered events. Returns it as it was. Raises NotFound."""
         return await self._send(write_request("webhooks.delete", id, idempotency_key), Webhook)
 
@@ -132,14 +132,14 @@ class AsyncWebhookOperations(AsyncResource):
         """
         return await self._send(request("webhooks.secret", query={"id": id}), WebhookSecret)
 
-    async def rotate(self, id: Id, *, idempotency_key: Id | None = None) -> Webhook:
+    async def rotate(self, id: Id, *, idempotency_key: Key | None = None) -> Webhook:
         """Gives a webhook a new secret. Raises NotFound.
 
         For 24 hours requests also have signatures of the secret before.
         """
         return await self._send(write_request("webhooks.rotate", id, idempotency_key), Webhook)
 
-    async def test(self, id: Id, *, idempotency_key: Id | None = None) -> WebhookDelivery:
+    async def test(self, id: Id, *, idempotency_key: Key | None = None) -> WebhookDelivery:
         """Sends an event of the type `webhook.test`, once. Raises NotFound.
 
         The outcome is in `deliveries` when the event was sent.
@@ -164,7 +164,7 @@ class AsyncWebhookOperations(AsyncResource):
         *,
         since: Timestamp | None = None,
         after: str | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Webhook:
         """Delivers all events since a time, or after a place in the change feed, again.
 

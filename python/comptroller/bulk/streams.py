@@ -123,10 +123,11 @@ class Stream(ArrowRows):
     """Records as Arrow columns, for data frames and query engines.
 
     Amounts are decimal(38, 18), times are UTC microseconds, enumerations are dictionaries of text.
-    polars, DuckDB, pyarrow, pandas and narwhals accept the object itself, and may read it several
-    times. Each read starts from the first row and sees one consistent snapshot of the store. A read
-    that is idle for ten minutes fails. If the store becomes unreadable, the methods of this class
-    raise Closed, Unusable or Unavailable; a library raises its own error for a failed stream.
+    polars, DuckDB, pyarrow and pandas accept the object itself, narwhals in its `from_arrow`, and
+    may read it several times. Each read starts from the first row and sees one consistent snapshot
+    of the store. A read that is idle for ten minutes fails. If the store becomes unreadable, the
+    methods of this class raise Closed, Unusable or Unavailable; a library raises its own error for
+    a failed stream.
 
     `close`, or the end of a ``with`` block, releases the source, such as the copy of a remote
     store's records; so does deleting the last reference.

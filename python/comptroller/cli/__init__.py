@@ -17,7 +17,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missing = [name for name in ("click", "rich") if find_spec(name) is None]
     if missing:
         print(
-            f"comptroller: the command line needs {' and '.join(missing)}, which is not installed; "
+            f"comptroller: the command line needs {' and '.join(missing)}, which "
+            f"{'is' if len(missing) == 1 else 'are'} not installed; "
             'install comptroller with its extra "cli"',
             file=sys.stderr,
         )

@@ -91,7 +91,7 @@ def tour(db: str | None = None) -> int:
     for extra, modules in _NEEDED.items():
         for module in modules:
             if find_spec(module) is None:
-                raise missing_extra(module, "the tour", extra)
+                raise missing_extra("the tour", module, extra=extra)
     with tempfile.TemporaryDirectory(prefix="comptroller-") as folder:
         copy = None if db is None else Path(db).absolute()
         with contextlib.chdir(folder), _Tour() as steps:

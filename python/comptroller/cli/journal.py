@@ -175,7 +175,7 @@ def archive(db: str, before: str, out: str, actor: str | None, as_json: bool) ->
     what its entries say.
     """
     screen.require_store(db)
-    with screen.opened(db, actor) as svc, screen.waiting("archiving"):
+    with screen.open_for_writing(db, actor) as svc, screen.waiting("archiving"):
         archived = svc.journal.archive(before, out)
     if as_json:
         screen.write_json(msgspec.to_builtins(archived))

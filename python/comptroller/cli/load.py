@@ -123,7 +123,7 @@ def load(
         click.echo(suggested(kind, source, read_mapping(mapping, columns)), nl=False)
         return 0
     ended_by: BaseException | None = None
-    with screen.opened(db, actor) as svc, screen.progress(f"loading {kind}") as advance:
+    with screen.open_for_writing(db, actor) as svc, screen.progress(f"loading {kind}") as advance:
         try:
             result = svc.load(
                 kind,
@@ -185,7 +185,7 @@ def _load_folder(
     from comptroller.bulk.folders import files_of_kinds
 
     files_of_kinds(folder)  # raises for an invalid folder before a store is created
-    with screen.opened(db, actor) as svc, screen.progress(f"loading {folder}") as advance:
+    with screen.open_for_writing(db, actor) as svc, screen.progress(f"loading {folder}") as advance:
         results = svc.load_all(
             folder, customer_id=customer, keep_going=keep_going, progress=advance
         )

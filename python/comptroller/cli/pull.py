@@ -116,7 +116,7 @@ def pull(
                     raise
                 raise click.UsageError(f"the service needs a client; {_CREDENTIALS}") from refusal
             customer_id = _customer(source, customer)
-        with screen.opened(db) as target:
+        with screen.open_for_writing(db) as target:
             ended_by = _pull_all(source, target, readable, customer_id, afresh, results)
     if as_json:
         loads = {kind: members(result) for kind, result in results.items()}

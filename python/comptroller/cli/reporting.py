@@ -386,8 +386,12 @@ def _require_html() -> None:
     """Raise MissingExtra, before the reports run, if a page cannot be written."""
     from comptroller.errors import require
 
-    for module in ("sqlglot", "polars", "altair", "vl_convert"):
-        require(module, "--html", "analysis")
+    for extra, modules in (
+        ("analysis", ("sqlglot", "polars")),
+        ("charts", ("altair", "vl_convert")),
+    ):
+        for module in modules:
+            require(module, "--html", extra)
 
 
 def _as_of(svc: Service) -> datetime | None:

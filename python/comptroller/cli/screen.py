@@ -117,7 +117,7 @@ def existing_store(db: str, customer: str | None = None) -> Service:
     return comptroller.open(db, customer=customer, read_only=True)
 
 
-def opened(db: str, actor: str | None = None) -> Service:
+def open_for_writing(db: str, actor: str | None = None) -> Service:
     """Open a store for writing; show the progress if it has to be migrated."""
     import comptroller
 
@@ -142,7 +142,7 @@ def require_server() -> None:
     needed = ("httptools", "uvloop", "joserfc", "offapi", "httpx2")
     missing = [name for name in (*needed, "prometheus_client") if find_spec(name) is None]
     if missing:
-        raise missing_extra(", ".join(missing), "a server", "server")
+        raise missing_extra("a server", *missing, extra="server")
 
 
 @contextmanager

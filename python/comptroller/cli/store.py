@@ -109,7 +109,7 @@ def migrate(db: str, as_json: bool) -> None:
     """
     screen.require_store(db)
     before = _schema_version(db)
-    screen.opened(db).close()
+    screen.open_for_writing(db).close()
     after = max(_schema_version(db), before)
     if as_json:
         screen.write_json({"from": before, "to": after, "migrated": before != after})

@@ -75,7 +75,7 @@ def _offapi() -> Path:
     """Returns the folder of the package offapi, without importing it, which reads all files."""
     found = find_spec("offapi")
     if found is None or not found.submodule_search_locations:
-        raise missing_extra("offapi", "the page", "server")
+        raise missing_extra("the page", "offapi", extra="server")
     return Path(found.submodule_search_locations[0])
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Never, TypedDict, Unpack
 
-from comptroller.arguments import Id, Money, Timestamp
+from comptroller.arguments import Id, Key, Money, Timestamp
 from comptroller.bulk.streams import Stream
 from comptroller.operations.pages import Page
 from comptroller.operations.resource import Resource, list_request, request
@@ -90,7 +90,7 @@ class Balances(Resource):
         return self._stream("balances", columns, filters, BalanceFilters)
 
     def record(
-        self, *, address_id: Id, balance: Money, at: Timestamp, idempotency_key: Id | None = None
+        self, *, address_id: Id, balance: Money, at: Timestamp, idempotency_key: Key | None = None
     ) -> Balance:
         """Records the balance of a reward address at a time. Operator only.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Never, TypedDict, Unpack
 
-from comptroller.arguments import Id, Timestamp
+from comptroller.arguments import Id, Key, Timestamp
 from comptroller.bulk.streams import Stream
 from comptroller.operations.pages import Page
 from comptroller.operations.resource import Resource, list_request, record_request, request
@@ -25,7 +25,7 @@ class ClaimFilters(TypedDict, total=False):
     """
 
     payout_group_id: Id | None
-    statuses: ClaimStatus | Iterable[ClaimStatus] | None
+    statuses: ClaimStatus | Iterable[str] | None
     chain: str | None
     jurisdiction: str | None
     start_time: Timestamp | None
@@ -66,7 +66,7 @@ class Claims(Resource):
         self,
         *,
         payout_group_id: Id | None = None,
-        statuses: ClaimStatus | Iterable[ClaimStatus] | None = None,
+        statuses: ClaimStatus | Iterable[str] | None = None,
         chain: str | None = None,
         jurisdiction: str | None = None,
         start_time: Timestamp | None = None,
@@ -153,7 +153,7 @@ class Claims(Resource):
         return self._stream("claims", columns, filters, ClaimFilters)
 
     def put(
-        self, record: Claim | Mapping[str, object], *, idempotency_key: Id | None = None
+        self, record: Claim | Mapping[str, object], *, idempotency_key: Key | None = None
     ) -> Claim:
         """Stores one claim, as a load of one line would.
 
@@ -179,7 +179,7 @@ class Claims(Resource):
         *,
         tx_hash: str,
         at: Timestamp | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Claim:
         """Changes a claim from PENDING to SUBMITTED. Operator only.
 
@@ -206,7 +206,7 @@ class Claims(Resource):
         )
 
     def confirm(
-        self, id: Id, *, at: Timestamp | None = None, idempotency_key: Id | None = None
+        self, id: Id, *, at: Timestamp | None = None, idempotency_key: Key | None = None
     ) -> Claim:
         """Changes a claim from SUBMITTED to CONFIRMED. Operator only.
 
@@ -228,7 +228,7 @@ class Claims(Resource):
             Claim,
         )
 
-    def fail(self, id: Id, *, error_message: str, idempotency_key: Id | None = None) -> Claim:
+    def fail(self, id: Id, *, error_message: str, idempotency_key: Key | None = None) -> Claim:
         """Changes a claim from PENDING or SUBMITTED to FAILED. Operator only.
 
         Args:

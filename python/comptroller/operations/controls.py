@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Never, TypedDict, Unpack
 
-from comptroller.arguments import Id, Texts, Timestamp
+from comptroller.arguments import Id, Key, Texts, Timestamp
 from comptroller.bulk.streams import Stream
 from comptroller.operations.pages import Page
 from comptroller.operations.resource import Resource, list_request, request
@@ -28,8 +28,8 @@ class ControlFilters(TypedDict, total=False):
     identity_id: Id | None
     include_deleted: bool | None
     active_at: Timestamp | None
-    type: ControlType | Iterable[ControlType] | None
-    set_by: SetBy | Iterable[SetBy] | None
+    type: ControlType | Iterable[str] | None
+    set_by: SetBy | Iterable[str] | None
     reason_code: Texts | None
     customer_id: Id | None
     created_at_lt: Timestamp | None
@@ -64,8 +64,8 @@ class Controls(Resource):
         identity_id: Id | None = None,
         include_deleted: bool | None = None,
         active_at: Timestamp | None = None,
-        type: ControlType | Iterable[ControlType] | None = None,
-        set_by: SetBy | Iterable[SetBy] | None = None,
+        type: ControlType | Iterable[str] | None = None,
+        set_by: SetBy | Iterable[str] | None = None,
         reason_code: Texts | None = None,
         customer_id: Id | None = None,
         created_at_lt: Timestamp | None = None,
@@ -143,7 +143,7 @@ class Controls(Resource):
         reason_code: str,
         reason: str | None = None,
         is_overridable: bool | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Control:
         """Creates a control, which restricts an identity.
 
@@ -185,7 +185,7 @@ class Controls(Resource):
         *,
         identity_id: Id | None = None,
         reason: str | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Control:
         """Deletes a control, and returns it with deleted_at.
 

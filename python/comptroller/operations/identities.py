@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Never, TypedDict, Unpack
 
-from comptroller.arguments import Id, Texts, Timestamp
+from comptroller.arguments import Id, Key, Texts, Timestamp
 from comptroller.bulk.streams import Stream
 from comptroller.operations.pages import Page
 from comptroller.operations.resource import Resource, list_request, request
@@ -25,7 +25,7 @@ class IdentityFilters(TypedDict, total=False):
     A record must match all of them, and of several values of one filter any.
     """
 
-    control_types: ControlType | Iterable[ControlType] | None
+    control_types: ControlType | Iterable[str] | None
     control_reason_codes: Texts | None
     ref_id: str | None
     customer_id: Id | None
@@ -58,7 +58,7 @@ class Identities(Resource):
     def list(
         self,
         *,
-        control_types: ControlType | Iterable[ControlType] | None = None,
+        control_types: ControlType | Iterable[str] | None = None,
         control_reason_codes: Texts | None = None,
         ref_id: str | None = None,
         customer_id: Id | None = None,
@@ -135,7 +135,7 @@ class Identities(Resource):
         user_disabled: bool | None = None,
         admin_disabled: bool | None = None,
         metadata: Mapping[str, str] | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Identity:
         """Sets the metadata or the deprecated booleans of an identity.
 
@@ -179,7 +179,7 @@ class Identities(Resource):
         metadata: Mapping[str, str] | None = None,
         user_disabled: bool | None = None,
         admin_disabled: bool | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Identity:
         """Creates an identity, or sets the given members of an existing one.
 

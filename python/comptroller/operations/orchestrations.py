@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Never, TypedDict, Unpack
 
-from comptroller.arguments import Id, Ids, Texts, Timestamp
+from comptroller.arguments import Id, Ids, Key, Texts, Timestamp
 from comptroller.bulk.streams import Stream
 from comptroller.operations.pages import Page
 from comptroller.operations.resource import Resource, list_request, record_request, request
@@ -144,7 +144,7 @@ class Orchestrations(Resource):
         return self._stream("orchestrations", columns, filters, OrchestrationFilters)
 
     def put(
-        self, record: Orchestration | Mapping[str, object], *, idempotency_key: Id | None = None
+        self, record: Orchestration | Mapping[str, object], *, idempotency_key: Key | None = None
     ) -> Orchestration:
         """Stores one orchestration, as a load of one line would.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Never, TypedDict, Unpack
 
-from comptroller.arguments import Id, Money, Texts, Timestamp
+from comptroller.arguments import Id, Key, Money, Texts, Timestamp
 from comptroller.bulk.streams import Stream
 from comptroller.operations.pages import Page
 from comptroller.operations.resource import Resource, list_request, request
@@ -139,7 +139,7 @@ class PayoutGroups(Resource):
         claimer_address: str,
         schedule_type: ScheduleType | None = None,
         customer_id: Id | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> PayoutGroup:
         """Creates a payout group with status UNREGISTERED and balance 0.
 
@@ -181,7 +181,7 @@ class PayoutGroups(Resource):
         *,
         name: str | None = None,
         jurisdiction: str | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> PayoutGroup:
         """Sets the name or jurisdiction of a payout group.
 
@@ -215,7 +215,7 @@ class PayoutGroups(Resource):
         rate_id: str | None = None,
         onchain_group_id: str | None = None,
         last_claim_all_at: Timestamp | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> PayoutGroup:
         """Records the observed on-chain state of a payout group. Operator only.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from comptroller import arguments, decoding
-from comptroller.arguments import Id
+from comptroller.arguments import Key
 from comptroller.bulk.streams import Stream
 from comptroller.errors import unusable
 from comptroller.operations import pages
@@ -87,7 +87,7 @@ def request(
     operation: str,
     query: Mapping[str, object] = _NOTHING,
     body: Mapping[str, object] | None = None,
-    idempotency_key: Id | None = None,
+    idempotency_key: Key | None = None,
 ) -> Request:
     """Returns a request with these parameters and a body of these members.
 
@@ -97,7 +97,7 @@ def request(
     return Request(operation, arguments.query(query), content, _key(idempotency_key))
 
 
-def record_request(operation: str, record: object, idempotency_key: Id | None) -> Request:
+def record_request(operation: str, record: object, idempotency_key: Key | None) -> Request:
     """Returns a request whose body is a record. Raises InvalidRequest like `request`."""
     return Request(operation, [], arguments.record(record), _key(idempotency_key))
 
@@ -113,7 +113,7 @@ def list_request(operation: str, given: Mapping[str, Any]) -> Request:
     return request(operation, filters)
 
 
-def _key(given: Id | None) -> str | None:
+def _key(given: Key | None) -> str | None:
     return None if given is None else arguments.text("idempotency_key", given)
 
 

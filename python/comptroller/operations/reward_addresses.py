@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Never, TypedDict, Unpack
 
-from comptroller.arguments import Id, Timestamp
+from comptroller.arguments import Id, Key, Timestamp
 from comptroller.bulk.streams import Stream
 from comptroller.operations.pages import Page
 from comptroller.operations.resource import Resource, list_request, request
@@ -139,7 +139,7 @@ class RewardAddresses(Resource):
         name: str | None = None,
         payout_group_id: Id | None = None,
         customer_id: Id | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> RewardAddress:
         """Registers an address for reward attribution.
 
@@ -181,7 +181,7 @@ class RewardAddresses(Resource):
         *,
         name: str | None = None,
         payout_group_id: Id | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> RewardAddress:
         """Sets the name or payout group of a reward address.
 
@@ -208,7 +208,7 @@ class RewardAddresses(Resource):
             RewardAddress,
         )
 
-    def observe(self, id: Id, *, status: str, idempotency_key: Id | None = None) -> RewardAddress:
+    def observe(self, id: Id, *, status: str, idempotency_key: Key | None = None) -> RewardAddress:
         """Records the observed status of a reward address. Operator only.
 
         Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from comptroller import arguments
-from comptroller.arguments import Id, Texts, Timestamp
+from comptroller.arguments import Id, Key, Texts, Timestamp
 from comptroller.operations.resource import Request, Resource, request
 from comptroller.records import Webhook, WebhookDeliveries, WebhookDelivery, Webhooks, WebhookSecret
 from comptroller.values import WebhookStatus
@@ -42,7 +42,7 @@ class WebhookOperations(Resource):
         event_types: Texts | None = None,
         description: str | None = None,
         customer_id: Id | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Webhook:
         """Creates a webhook, which gets the events from now on.
 
@@ -83,7 +83,7 @@ class WebhookOperations(Resource):
         description: str | None = None,
         status: WebhookStatus | None = None,
         status_reason: str | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Webhook:
         """Changes the members that are given.
 
@@ -116,7 +116,7 @@ class WebhookOperations(Resource):
             Webhook,
         )
 
-    def delete(self, id: Id, *, idempotency_key: Id | None = None) -> Webhook:
+    def delete(self, id: Id, *, idempotency_key: Key | None = None) -> Webhook:
         """Deletes a webhook and its undelivered events. Returns it as it was. Raises NotFound."""
         return self._send(write_request("webhooks.delete", id, idempotency_key), Webhook)
 
@@ -129,14 +129,14 @@ class WebhookOperations(Resource):
         """
         return self._send(request("webhooks.secret", query={"id": id}), WebhookSecret)
 
-    def rotate(self, id: Id, *, idempotency_key: Id | None = None) -> Webhook:
+    def rotate(self, id: Id, *, idempotency_key: Key | None = None) -> Webhook:
         """Gives a webhook a new secret. Raises NotFound.
 
         For 24 hours requests also have signatures of the secret before.
         """
         return self._send(write_request("webhooks.rotate", id, idempotency_key), Webhook)
 
-    def test(self, id: Id, *, idempotency_key: Id | None = None) -> WebhookDelivery:
+    def test(self, id: Id, *, idempotency_key: Key | None = None) -> WebhookDelivery:
         """Sends an event of the type `webhook.test`, once. Raises NotFound.
 
         The outcome is in `deliveries` when the event was sent.
@@ -159,7 +159,7 @@ class WebhookOperations(Resource):
         *,
         since: Timestamp | None = None,
         after: str | None = None,
-        idempotency_key: Id | None = None,
+        idempotency_key: Key | None = None,
     ) -> Webhook:
         """Delivers all events since a time, or after a place in the change feed, again.
 
@@ -186,7 +186,7 @@ class WebhookOperations(Resource):
         )
 
 
-def write_request(operation: str, id: Id, idempotency_key: Id | None) -> Request:
+def write_request(operation: str, id: Id, idempotency_key: Key | None) -> Request:
     """Returns the request of a write without further members."""
     return request(operation, query={"id": id}, body={}, idempotency_key=idempotency_key)
 

@@ -67,9 +67,10 @@ def connect(
         scopes: the scopes to request for tokens; by default all scopes of the client.
         timeout_s: seconds to wait for a connection, for each piece of a response, and for each
             sign of progress of a load. The total time has no limit.
-        attempts: the maximum number of times a request is sent, up to 100.
+        attempts: the maximum number of times a request is sent, 1 to 100.
         allow_http: sends credentials over plain HTTP also to other machines.
-        transport: an httpx2 transport to use instead of the network.
+        transport: an httpx2 transport to use instead of that of the environment, for example
+            ``httpx2.HTTPTransport(verify=ssl_context, proxy="http://proxy:3128")``.
         clock: a clock to use instead of the system's.
 
     Returns:
@@ -137,7 +138,7 @@ def connect_async(
         timeout_s: as for `connect`.
         attempts: as for `connect`.
         allow_http: as for `connect`.
-        transport: an asynchronous httpx2 transport to use instead of the network.
+        transport: an asynchronous httpx2 transport to use instead of that of the environment.
         clock: a clock to use instead of the system's; its `sleep` is awaited.
 
     Raises:
@@ -212,7 +213,7 @@ def _session(
     from comptroller.remote.sending import Sender
     from comptroller.remote.session import Session
 
-    sender = Sender(channel, arguments.whole("attempts", attempts, _MOST_ATTEMPTS))
+    sender = Sender(channel, arguments.whole("attempts", attempts, _MOST_ATTEMPTS, least=1))
     credentials = _credentials(sender, endpoints.token, given, scopes)
     if not endpoints.allow_http:
         _refuse_plain_http("base_url", endpoints.base, given["client_id"] or given["token"])

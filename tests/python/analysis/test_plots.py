@@ -301,7 +301,7 @@ def test_missing_modules_are_named(
     report = operator.reports.claims_summary()
     monkeypatch.setitem(sys.modules, missing, None)
     for act in (report.plot, report.html):
-        with pytest.raises(comptroller.MissingExtra, match=f"{missing}.*its extra .analysis."):
+        with pytest.raises(comptroller.MissingExtra, match=f"{missing}.*its extra .charts."):
             act()
 
 

@@ -26,11 +26,17 @@ pytest.importorskip("click")
 pytest.importorskip("rich")
 
 
-def test_without_its_extra_it_names_what_to_install(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("missing", "named"),
+    [(["rich"], "rich, which is"), (["click", "rich"], "click and rich, which are")],
+)
+def test_without_its_extra_it_names_what_to_install(
+    tmp_path: Path, missing: list[str], named: str
+) -> None:
     (tmp_path / "missing.py").write_text(
         "import importlib.util as u, sys\n"
         "found = u.find_spec\n"
-        "u.find_spec = lambda name, *a: None if name == 'rich' else found(name, *a)\n"
+        f"u.find_spec = lambda name, *a: None if name in {missing} else found(name, *a)\n"
         "from comptroller.cli import main\n"
         "sys.exit(main(['check']))\n"
     )
@@ -39,7 +45,7 @@ def test_without_its_extra_it_names_what_to_install(tmp_path: Path) -> None:
     )
     assert ended.returncode == 1
     assert ended.stderr == (
-        "comptroller: the command line needs rich, which is not installed; install comptroller "
+        f"comptroller: the command line needs {named} not installed; install comptroller "
         'with its extra "cli"\n'
     )
 

@@ -140,6 +140,16 @@ def test_a_problem_is_explained_in_sentences_and_has_an_exception(problem):
     )
 
 
+def test_a_scope_names_the_usual_operations_that_it_permits() -> None:
+    usual = {"list", "get", "create", "update", "delete"}
+    for operation in OPERATIONS.values():
+        verb = operation["name"].partition(".")[2]
+        scope = operation["scope"]
+        is_of_records = not scope.startswith(("operator:", "changes:", "journal:"))
+        if is_of_records and verb in usual:
+            assert verb in re.findall(r"\w+", DESCRIPTION["scopes"][scope]), operation["name"]
+
+
 def stubbed(tree: ast.AST) -> dict[str, list[str]]:
     """Returns the functions of a stub, with the arguments that may be given by name."""
     found = [node for node in ast.iter_child_nodes(tree) if isinstance(node, ast.FunctionDef)]

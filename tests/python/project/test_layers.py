@@ -212,8 +212,64 @@ def imports(tree: ast.AST, *, only_at_the_top: bool = False) -> Iterator[str]:
             assert node.module is not None
             # An import from the package may name a layer or a public name.
             yield from (f"{node.module}.{entry.name}" for entry in node.names)
-        elif not (only_at_the_top and isinstance(node, ast.FunctionDef)):
+        elif not (only_at_the_top and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
             yield from imports(node, only_at_the_top=only_at_the_top)
+
+
+def modules(*, only_at_the_top: bool) -> dict[str, set[str]]:
+    """Returns the modules of the package, and the modules of it that each imports."""
+
+    def name_of(path: Path) -> str:
+        parts = path.relative_to(PYTHON.parent).with_suffix("").parts
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    found: dict[str, set[str]] = {name_of(path): set() for path in PYTHON.rglob("*.py")}
+    for path in PYTHON.rglob("*.py"):
+        importing = name_of(path)
+        for module in imports(ast.parse(path.read_text()), only_at_the_top=only_at_the_top):
+            target = module if module in found else module.rpartition(".")[0]
+            if target in found and target != importing:
+                found[importing].add(target)
+    # The package itself only gives names that are loaded on demand.
+    return {name: below - {PYTHON.name} for name, below in found.items() if name != PYTHON.name}
+
+
+# Modules that import each other only inside functions: a report, a table and the overview have
+# methods that return HTML, and `presentation` makes it of them.
+ON_DEMAND = frozenset(
+    f"comptroller.analysis.{name}"
+    for name in ("overview", "presentation", "query", "report", "table")
+)
+
+
+def test_no_modules_import_each_other_at_their_top() -> None:
+    graph = modules(only_at_the_top=True)
+    assert graph["comptroller.remote.host"] >= {"comptroller.errors", "comptroller.remote.session"}
+    assert circles(graph) == set()
+
+
+def test_modules_that_import_each_other_on_demand_are_known() -> None:
+    assert circles(modules(only_at_the_top=False)) == {ON_DEMAND}
+
+
+# A package and a folder in it that import each other at their tops: the engines run the statements
+# of `assemble`, and the reports run on the engines.
+NESTED = {frozenset({"comptroller.analysis", "comptroller.analysis.engines"})}
+
+
+def test_packages_that_import_each_other_at_their_top_are_known() -> None:
+    """A package is its files without those of the folders in it; those at the top are their own."""
+
+    def package_of(name: str) -> str:
+        folder = PYTHON.parent / name.replace(".", "/")
+        above = name.rpartition(".")[0]
+        return name if folder.is_dir() or above == PYTHON.name else above
+
+    found: dict[str, set[str]] = {}
+    for name, below in modules(only_at_the_top=True).items():
+        package = package_of(name)
+        found.setdefault(package, set()).update({package_of(each) for each in below} - {package})
+    assert circles(found) == NESTED
 
 
 def imported() -> dict[str, set[str]]:

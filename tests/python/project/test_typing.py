@@ -12,10 +12,17 @@ api = pytest.importorskip("mypy.api")
 PROGRAM = """
 import comptroller
 from comptroller import errors
+from comptroller.operations.claims import ClaimFilters
 
 with comptroller.open("a.db") as svc:
     reveal_type(svc.load("claims", svc.claims.stream()))
     reveal_type(svc.claims.get("a").to_dict())
+    statuses: list[str] = ["PENDING"]
+    filters: ClaimFilters = {"chain": "INK", "statuses": statuses}
+    svc.claims.list(statuses=statuses)
+    svc.claims.list(statuses=[each.status for each in svc.claims.list()])
+    svc.claims.list(**filters)
+    svc.claims.stream(**filters)
 
 
 async def work() -> None:

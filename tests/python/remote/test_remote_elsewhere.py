@@ -131,6 +131,7 @@ def test_an_invalid_url_is_refused_and_not_quoted(name: str, url: Any) -> None:
         ({"timeout_s": 0}, "timeout_s"),
         ({"timeout_s": float("nan")}, "timeout_s"),
         ({"attempts": -1}, "attempts"),
+        ({"attempts": 0}, "attempts"),
     ],
 )
 def test_invalid_credentials_and_numbers_are_refused(given: Any, field: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 
 import comptroller
@@ -9,6 +10,7 @@ import pytest
 
 pytest.importorskip("httpx2")
 
+import httpx2
 from certificates import certificate
 from guarded_server import running
 
@@ -36,6 +38,18 @@ def test_a_lasting_failure_of_tls_is_not_retried(
         pytest.raises(comptroller.Unusable, match=remedy),
     ):
         service.claims.list()
+
+
+def test_the_certificate_of_an_authority_is_trusted_by_a_transport(tmp_path: Path) -> None:
+    files = certificate(tmp_path)
+    trusting = ssl.create_default_context(cafile=str(files[0]))
+    with (
+        running(tmp_path / "store.db", 10, *files) as server,
+        comptroller.connect(
+            f"https://127.0.0.1:{server.port}", transport=httpx2.HTTPTransport(verify=trusting)
+        ) as service,
+    ):
+        assert service.claims.list().items == []
 
 
 def test_the_certificate_of_an_authority_is_trusted_by_the_environment(
