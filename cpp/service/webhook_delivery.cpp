@@ -77,7 +77,9 @@ std::string body_of(const store::Undelivered& event, std::string_view data) {
 Destination destination_of(db::Connection& connection, const store::Stored<Webhook>& stored,
                            std::string_view key) {
   const Webhook& webhook = stored.record;
-  return {webhook.updated_at, webhook.url.value, webhook.customer_id.has_value(),
+  std::optional<std::string> customer;
+  if (webhook.customer_id) customer = webhook.customer_id->value;
+  return {webhook.updated_at, webhook.url.value, std::move(customer),
           WebhookSigners(key, store::secret_ids(connection, stored.key))};
 }
 

@@ -150,7 +150,7 @@ def test_a_webhook_of_a_customer_gets_its_events_as_the_customer_sees_them(
     svc.load("claims", [claim(1)])  # of the customer `default`
     store, principal = svc.host.store_with_principal()
     (webhook,) = _core.active_webhooks(store, principal)
-    assert (webhook.id, webhook.destination.is_of_client) == (made.id, True)
+    assert (webhook.id, webhook.destination.customer_id) == (made.id, "acme")
     batch = _core.take_events(store, principal, webhook.key, webhook.considered, 10, 10)
     (event,) = batch.events
     assert json.loads(event.body)["data"]["id"] == "alice"
