@@ -46,7 +46,7 @@ void bind_webhooks(py::module_& module) {
                  "updated_at",
                  [](const service::Destination& self) { return self.updated_at.microseconds; })
              .def_readonly("url", &service::Destination::url)
-             .def_readonly("is_of_client", &service::Destination::is_of_client)
+             .def_readonly("customer_id", &service::Destination::customer_id)
              .def(
                  "sign",
                  [](const service::Destination& self, const py::bytes& content, std::int64_t now) {

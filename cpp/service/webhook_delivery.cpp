@@ -9,6 +9,7 @@
 #include "rules/webhooks.hpp"
 #include "service/authorisation.hpp"
 #include "store/controls.hpp"
+#include "store/record_entries.hpp"
 #include "store/tables.hpp"
 
 namespace comptroller::service {
@@ -31,6 +32,7 @@ std::string require_key(Service& service) {
 
 // The present state of a record.
 struct ShownRecord {
+  std::int64_t key = 0;
   std::string status = {};
   std::string data = {};  // JSON, as its `get` answers it
 };
@@ -38,7 +40,7 @@ struct ShownRecord {
 template <Record R>
 ShownRecord show_record(db::Connection& connection, const store::Stored<R>& stored,
                         Audience audience) {
-  ShownRecord shown;
+  ShownRecord shown{.key = stored.key};
   if constexpr (std::same_as<R, StoredIdentity>) {
     shown.data = json::to_text(
         rules::show_identity(stored.record, store::active_controls(connection, stored.key)),
@@ -77,7 +79,9 @@ std::string body_of(const store::Undelivered& event, std::string_view data) {
 Destination destination_of(db::Connection& connection, const store::Stored<Webhook>& stored,
                            std::string_view key) {
   const Webhook& webhook = stored.record;
-  return {webhook.updated_at, webhook.url.value, webhook.customer_id.has_value(),
+  std::optional<std::string> customer;
+  if (webhook.customer_id) customer = webhook.customer_id->value;
+  return {webhook.updated_at, webhook.url.value, std::move(customer),
           WebhookSigners(key, store::secret_ids(connection, stored.key))};
 }
 
@@ -134,13 +138,10 @@ class Taking {
     const auto shown = find_record(connection_, change.resource, change.id.value, audience_);
     if (!shown) return;
     const json::RawMembers written = json::raw_members(change.after->text);
-    const bool is_claim = change.resource == ChangedResource::claims;
-    rules::RecordChange kind{
-        .table = enum_text(change.resource),
-        .is_new = !change.before,
-        .sets_deletion = written.contains("deleted_at"),
-        .status = json::plain_text(written, is_claim ? "onchain_status" : "status")};
-    if (kind.status.empty()) kind.status = shown->status;
+    const rules::RecordChange kind{.table = enum_text(change.resource),
+                                   .is_new = !change.before,
+                                   .sets_deletion = written.contains("deleted_at"),
+                                   .status = status_after(each, written, *shown)};
     const auto type = rules::event_type(kind);
     if (!type || !rules::matches_event_type(webhook_.event_types, *type)) return;
     add(batch_.events,
@@ -151,6 +152,29 @@ class Taking {
          .occurred_at = change.recorded_at},
         shown->data,
         store::has_undelivered(connection_, query_.webhook, change.resource, change.id.value));
+  }
+
+  // Returns the status of a record after a change, which need not set it.
+  std::string status_after(const store::FeedChange& each, const json::RawMembers& written,
+                           const ShownRecord& shown) {
+    if (shown.status.empty()) return {};
+    const std::string_view member =
+        each.change.resource == ChangedResource::claims ? "onchain_status" : "status";
+    if (written.contains(member)) return json::plain_text(written, member);
+    // The next change of the status names the one before.
+    store::RecordEntries later(connection_, {.table = enum_text(each.change.resource),
+                                             .first_key = shown.key,
+                                             .last_key = shown.key,
+                                             .after = each.position.sequence});
+    if (!later.key()) return shown.status;
+    for (const store::RecordEntry& entry : later.take()) {
+      const json::RawMembers content = json::raw_members(entry.content);
+      const auto before = content.find("before");
+      if (before == content.end()) continue;
+      const json::RawMembers members = json::raw_members(before->second);
+      if (members.contains(member)) return json::plain_text(members, member);
+    }
+    return shown.status;
   }
 
   void add(std::vector<WebhookEvent>& events, store::Undelivered event, std::string_view data,

@@ -30,7 +30,7 @@ class WebhookSigners {
 struct Destination {
   Timestamp updated_at;
   std::string url;
-  bool is_of_client = false;
+  std::optional<std::string> customer_id = {};  // nullopt is the operator
   WebhookSigners signers;
 };
 

@@ -375,7 +375,9 @@ class Destination:
     @property
     def url(self) -> str: ...
     @property
-    def is_of_client(self) -> bool: ...
+    def customer_id(self) -> str | None:
+        """The customer whose webhook it is; None for one of the operator."""
+
     def sign(self, content: bytes, now: int) -> str:
         """Returns the signatures of a request that is sent at a time in microseconds."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from comptroller.records import Webhook
     from comptroller.service import Service
 
+_LOOK_AT_SIGNALS_EVERY_S = 0.5
 _types_option = click.option(
     "--type",
     "event_types",
@@ -228,7 +229,10 @@ def deliver(db: str) -> None:
         assert isinstance(svc.host, LocalHost)
         with delivering(svc.host.store, Counts()):
             click.echo(f"delivering the events of webhooks of {db}")
-            threading.Event().wait()
+            while True:
+                # Python handles a signal that another thread received, or that arrived just before
+                # this call, only after it.
+                time.sleep(_LOOK_AT_SIGNALS_EVERY_S)
 
 
 def _writing(db: str, actor: str | None) -> Service:

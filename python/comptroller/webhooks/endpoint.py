@@ -205,7 +205,7 @@ class Endpoint:
             self._destination.url,
             headers,
             event.body,
-            is_of_client=self._destination.is_of_client,
+            customer_id=self._destination.customer_id,
         )
 
     async def _report(self, batch: EventBatch, outcomes: list[tuple[WebhookEvent, bool]]) -> bool:

@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import Iterable
+from contextvars import ContextVar
 from typing import Any
 
 import httpcore2
 
+from comptroller.webhooks.resolving import Resolver
+
+#: The owner of the webhook whose request the present task sends; None is the operator.
+OWNER: ContextVar[str | None] = ContextVar("owner")
+
 
 class Network(httpcore2.AsyncNetworkBackend):
-    """Connects to any address. The caller limits the time."""
+    """Connects to any address. The caller limits the time, and sets OWNER.
+
+    A name is resolved once for each connection, and the connection goes to an address of this
+    answer.
+
+    Args:
+        resolver: resolves names.
+    """
+
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+
+    def check(self, addresses: list[str]) -> None:
+        """Accepts the addresses of a host."""
 
     async def connect_tcp(
         self,
@@ -23,9 +43,21 @@ class Network(httpcore2.AsyncNetworkBackend):
     ) -> httpcore2.AsyncNetworkStream:
         """Connects to a host."""
         try:
-            return _Stream(*await asyncio.open_connection(host, port))
+            addresses = await self._resolver.addresses(OWNER.get(), host, port)
         except OSError as error:
-            raise httpcore2.ConnectError(str(error)) from error
+            raise httpcore2.ConnectError(f"the name cannot be resolved: {error}") from error
+        self.check(addresses)
+        failure = httpcore2.ConnectError("the name has no address")
+        for address in addresses:
+            try:
+                connected = await asyncio.open_connection(
+                    address, port, flags=socket.AI_NUMERICHOST
+                )
+            except OSError as error:
+                failure = httpcore2.ConnectError(f"{address}: {error}")
+            else:
+                return _Stream(*connected)
+        raise failure
 
     async def sleep(self, seconds: float) -> None:
         """Waits between two attempts."""

@@ -11,13 +11,17 @@ from typing import NamedTuple
 import httpcore2
 
 import comptroller
-from comptroller.webhooks.addresses import AddressRefused, PublicNetwork, Resolve, resolve
-from comptroller.webhooks.network import Network
+from comptroller.webhooks.addresses import AddressRefused, PublicNetwork
+from comptroller.webhooks.network import OWNER, Network
+from comptroller.webhooks.resolving import Resolve, Resolver, resolve
 
 #: The time of an attempt, from the resolution of the name to the end of the response.
 TIMEOUT_S = 20.0
 #: The connections to each kind of receivers that stay open for the next request.
 _KEPT_CONNECTIONS = 100
+#: The names that are resolved at once: of all customers, or the operator; of one customer.
+_LOOKUPS = 64
+_LOOKUPS_OF_A_CUSTOMER = 4
 _MAX_ANSWER = 64 << 10  # bytes; the rest is not read
 _MAX_RETRY_AFTER_S = 86_400.0
 _GONE = 410
@@ -41,7 +45,7 @@ class Sender:
     """Sends requests to receivers, and follows no redirect.
 
     Args:
-        resolve: resolves the hosts of clients' webhooks.
+        resolve: resolves the hosts of webhooks.
         timeout_s: the time limit of a request.
     """
 
@@ -58,16 +62,17 @@ class Sender:
                 network_backend=network,
             )
             for is_of_client, network in (
-                (True, PublicNetwork(resolve)),
-                (False, Network()),
+                (True, PublicNetwork(Resolver(resolve, _LOOKUPS, share=_LOOKUPS_OF_A_CUSTOMER))),
+                (False, Network(Resolver(resolve, _LOOKUPS, share=_LOOKUPS))),
             )
         }
         self._agent = f"comptroller/{comptroller.__version__}".encode()
 
     async def post(
-        self, url: str, headers: dict[str, str], body: bytes, *, is_of_client: bool
+        self, url: str, headers: dict[str, str], body: bytes, *, customer_id: str | None
     ) -> Answer:
-        """Sends one request; returns its outcome."""
+        """Sends one request of a customer's or the operator's webhook; returns its outcome."""
+        OWNER.set(customer_id)
         parsed = httpcore2.URL(url)
         fields = [
             (b"host", _authority(url)),
@@ -79,7 +84,7 @@ class Sender:
         try:
             async with (
                 asyncio.timeout(self._timeout_s),
-                self._pools[is_of_client].stream(
+                self._pools[customer_id is not None].stream(
                     b"POST", parsed, headers=fields, content=body
                 ) as response,
             ):

@@ -99,7 +99,8 @@ def delivering(svc: comptroller.Service, **options: Any) -> Iterator[Counts]:
     counts = Counts()
     loop = asyncio.new_event_loop()
     stopping = asyncio.Event()
-    sender = Sender(**{name: options.pop(name) for name in ("timeout_s",) if name in options})
+    names = options.keys() & {"timeout_s", "resolve"}
+    sender = Sender(**{name: options.pop(name) for name in names})
     options.setdefault("retry_s", lambda _attempts: 0.05)
     deliverer = Deliverer(svc.host.store, sender, counts, **options)  # type: ignore[attr-defined]
 

@@ -69,7 +69,7 @@ from comptroller.webhooks.sending import Answer, Sender
 def test_an_address_that_is_not_public_is_refused(address: str) -> None:
     assert not is_public(address)
 
-    async def resolve(_host: str, _port: int) -> list[str]:
+    def resolve(_host: str, _port: int) -> list[str]:
         return ["93.184.215.14", address]
 
     assert "not a public address" in (send("https://hooks.example.com/x", resolve).error or "")
@@ -97,7 +97,7 @@ def test_a_second_answer_of_the_name_server_is_not_used() -> None:
     """The connection goes to the address that was checked."""
     asked = []
 
-    async def resolve(_host: str, _port: int) -> list[str]:
+    def resolve(_host: str, _port: int) -> list[str]:
         asked.append(_host)
         return ["127.0.0.1"] if len(asked) > 1 else ["192.0.2.1"]
 
@@ -110,7 +110,7 @@ def test_a_second_answer_of_the_name_server_is_not_used() -> None:
 
 
 def test_each_address_of_a_name_must_be_public() -> None:
-    async def resolve(_host: str, _port: int) -> list[str]:
+    def resolve(_host: str, _port: int) -> list[str]:
         return ["2a00::1", "127.0.0.1"]
 
     with Receiver() as receiver:
@@ -121,25 +121,33 @@ def test_each_address_of_a_name_must_be_public() -> None:
 
 
 def test_a_name_without_an_address_is_a_failure() -> None:
-    async def resolve(_host: str, _port: int) -> list[str]:
+    def resolve(_host: str, _port: int) -> list[str]:
         raise socket.gaierror(socket.EAI_NONAME, "unknown")
 
     assert "cannot be resolved" in (send("https://nowhere.example.com", resolve).error or "")
 
 
+@pytest.mark.parametrize("host", ["a" * 64 + ".example.com", "a..example.com"])
+@pytest.mark.parametrize("customer_id", ["acme", None])
+def test_a_name_that_cannot_exist_is_a_failure(host: str, customer_id: str | None) -> None:
+    """Its label is too long or empty, for which Python has another exception."""
+    answer = send(f"https://{host}/x", customer_id=customer_id)
+    assert "cannot be resolved" in (answer.error or "")
+
+
 def test_redirects_are_not_followed() -> None:
     with Receiver() as inner, Receiver(lambda _: (307, {"location": inner.url})) as outer:
-        answer = send(outer.url, is_of_client=False)
+        answer = send(outer.url, customer_id=None)
     assert "redirects are not followed" in (answer.error or "")
     assert len(outer.received) == 1
     assert inner.received == []
 
 
-def send(url: str, *resolve: object, is_of_client: bool = True) -> Answer:
+def send(url: str, *resolve: object, customer_id: str | None = "acme") -> Answer:
     async def post() -> Answer:
         sender = Sender(*resolve, timeout_s=5)  # type: ignore[arg-type]
         try:
-            return await sender.post(url, {}, b"{}", is_of_client=is_of_client)
+            return await sender.post(url, {}, b"{}", customer_id=customer_id)
         finally:
             await sender.close()
 

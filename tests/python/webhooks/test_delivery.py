@@ -150,7 +150,7 @@ def test_a_webhook_of_a_customer_gets_its_events_as_the_customer_sees_them(
     svc.load("claims", [claim(1)])  # of the customer `default`
     store, principal = svc.host.store_with_principal()
     (webhook,) = _core.active_webhooks(store, principal)
-    assert (webhook.id, webhook.destination.is_of_client) == (made.id, True)
+    assert (webhook.id, webhook.destination.customer_id) == (made.id, "acme")
     batch = _core.take_events(store, principal, webhook.key, webhook.considered, 10, 10)
     (event,) = batch.events
     assert json.loads(event.body)["data"]["id"] == "alice"
@@ -375,6 +375,64 @@ def test_a_replay_delivers_again(svc: comptroller.Service) -> None:
     ids = {each.event["data"]["id"]: each.headers["webhook-id"] for each in again}
     assert ids.keys() == {"before", "alice"}
     assert last.headers["webhook-id"] == first.headers["webhook-id"] == ids["alice"]
+
+
+def write_changes_without_a_status(svc: comptroller.Service) -> list[tuple[str, str]]:
+    """Changes records with and without their status; returns ids and types of the events."""
+    later = "2026-02-01T00:00:00Z"
+    svc.load("claims", [claim(1)])
+    svc.load("claims", [claim(1, amount="7.5", updated_at=later)])
+    svc.claims.submit("claim-1", tx_hash="0x1")
+    svc.load(
+        "claims",
+        [
+            claim(
+                1,
+                amount="8.5",
+                onchain_status="SUBMITTED",
+                tx_hash="0x1",
+                updated_at="2100-01-01T00:00:00Z",
+            )
+        ],
+    )
+    svc.claims.fail("claim-1", error_message='"onchain_status":"CONFIRMED"')
+    order = {
+        "id": "o", "customer_id": "acme", "status": "IN_PROGRESS", "created_at": LONG_AGO,
+        "updated_at": LONG_AGO, "source_asset": "ETH", "destination_asset": "USD",
+    }  # fmt: skip
+    changes = ({}, {"source_amount": "1"}, {"status": "DONE"}, {"source_amount": "2"})
+    for day, changed in enumerate(changes, 1):
+        order |= changed
+        order["updated_at"] = f"2026-01-0{day}T00:00:00Z"
+        svc.orchestrations.put(order)
+    return [
+        ("claim-1", "claim.created"),
+        ("claim-1", "claim.created"),
+        ("claim-1", "claim.submitted"),
+        ("claim-1", "claim.submitted"),
+        ("claim-1", "claim.failed"),
+        ("o", "orchestration.in_progress"),
+        ("o", "orchestration.in_progress"),
+        ("o", "orchestration.done"),
+        ("o", "orchestration.done"),
+    ]
+
+
+def test_a_late_event_and_a_replayed_one_have_the_type_of_their_change(
+    svc: comptroller.Service,
+) -> None:
+    with Receiver() as receiver:
+        made = svc.webhooks.create(url=receiver.url)
+        expected = write_changes_without_a_status(svc)
+        with delivering(svc):
+            late = receiver.take(len(expected))
+            svc.webhooks.replay(made.id, since=LONG_AGO)
+            again = receiver.take(2 * len(expected))[len(expected) :]
+    for received in (late, again):
+        events = [(each.event["data"]["id"], each.type) for each in received]
+        assert sorted(events, key=lambda event: event[0]) == expected
+    types = {each.headers["webhook-id"]: each.type for each in late}
+    assert types == {each.headers["webhook-id"]: each.type for each in again}
 
 
 def test_a_replay_begins_at_a_place_of_the_change_feed(svc: comptroller.Service) -> None:
