@@ -164,10 +164,14 @@ class Journal:
             found |= dict.fromkeys(msgspec.json.decode(answer, type=tuple[tuple[str, str], ...]))
         return [*found]
 
-    def removed_controls(self, identity: str) -> Sequence[str]:
-        """Returns the ids of controls of an identity that were removed: only entries have them."""
-        moved = self.moved_records([member_text("identity_id", identity)])
-        return [id for table, id in moved if table == "controls"]
+    def linked_earlier(self, member: str, id: str) -> Sequence[tuple[str, str]]:
+        """Returns the records that were moved or removed, and had `id` as this member.
+
+        Args:
+            member: such as ``payout_group_id``.
+            id: of the identity or the payout group. Records that were moved to it are returned too.
+        """
+        return self.moved_records([member_text(member, id)])
 
     def first(self) -> int:
         """Returns the sequence number of the first entry that is not archived."""

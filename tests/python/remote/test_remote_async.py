@@ -316,7 +316,7 @@ def test_the_journal_has_an_async_twin(served: Open, operator: comptroller.Servi
 def test_the_async_journal_has_the_methods_that_a_server_answers() -> None:
     """Each method of the journal of a connected service works, or needs the store."""
     local = {"verify", "archive", "state", "signed", "texts", "first", "batches", "histories"}
-    local |= {"remove_archived", "removed_controls", "moved_records"}
+    local |= {"remove_archived", "linked_earlier", "moved_records"}
     methods = {name for name in vars(Journal) if not name.startswith("_")}
     twin = {name for name in vars(AsyncJournal) if not name.startswith("_")}
     assert twin == methods - local
