@@ -177,6 +177,10 @@ class Journal:
         """Returns the sequence number of the first entry that is not archived."""
         return self.list(limit=1)[0].sequence
 
+    def show(self, sequence: int) -> JournalEntry:
+        """Returns an entry. Raises NotFound."""
+        return entry_of(self.prove(sequence))
+
     def prove(self, sequence: int) -> InclusionProof:
         """Returns the proof that an entry is in the journal. Raises NotFound."""
         sent = proof_request(sequence)
@@ -315,6 +319,11 @@ def proof_request(sequence: int) -> Request:
     """Returns the request for the proof of an entry. Raises InvalidRequest."""
     number = arguments.whole("sequence", sequence, (1 << 63) - 1)
     return request("journal.prove", {"sequence": number})
+
+
+def entry_of(proof: InclusionProof) -> JournalEntry:
+    """Returns the entry that a proof has."""
+    return msgspec.json.decode(proof.entry, type=JournalEntry)
 
 
 def canonical_text(value: str) -> str:

@@ -303,6 +303,7 @@ def test_the_journal_has_an_async_twin(served: Open, operator: comptroller.Servi
             assert await journal.list(id="i-3", resource="identities") == [entries[4], entries[8]]
             assert [each async for each in journal.iter(limit=2)] == entries
             assert await journal.prove(4) == here.prove(4)
+            assert await journal.show(4) == entries[4]
             assert await journal.key() == here.key()
             assert here.verify(await journal.checkpoint(), await journal.key()).ok
             with pytest.raises(comptroller.NotFound):

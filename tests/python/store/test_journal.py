@@ -305,6 +305,7 @@ def test_each_entry_has_a_proof(operator: comptroller.Service) -> None:
         proof = operator.journal.prove(sequence)
         assert json.loads(proof.entry)["sequence"] == sequence
         assert verify_proof(proof)
+    assert [operator.journal.show(each) for each in range(size)] == operator.journal.list()
     with pytest.raises(comptroller.NotFound, match=f"the journal has {size}"):
         operator.journal.prove(size)
 
@@ -443,6 +444,10 @@ def test_commands(run: Any, store_path: Path, tmp_path: Path) -> None:
     assert json.loads(run("journal", "list", "--json", *db).out)["items"][1]["id"] == "alice"
     assert "No record and no entry was altered." in run("journal", "verify", *db).out
     assert json.loads(run("journal", "show", "2", *db).out)["sequence"] == 2
+    proof = run("journal", "prove", "2", *db)
+    assert (proof.code, proof.out) == (0, run("journal", "show", "2", *db).out)
+    ended = run("journal", "prove", "99", *db)
+    assert (ended.code, "there is no entry 99" in ended.err) == (1, True), ended.err
     (tmp_path / "kept").write_text(run("journal", "checkpoint", *db).out)
     key = run("journal", "key", *db).out.strip()
     kept = ("--checkpoint", str(tmp_path / "kept"), "--key", key)
