@@ -15,6 +15,7 @@ import msgspec
 from comptroller import arguments
 from comptroller.bulk.exported import JournalState
 from comptroller.bulk.files import refuse_store, whole_folder
+from comptroller.display.batches import batch_text
 from comptroller.display.html import TableColumn, page
 from comptroller.errors import error_for, invalid, unusable
 
@@ -220,8 +221,7 @@ def _change(entry: dict[str, Any]) -> str:
     """Returns what an entry changed, in one line."""
     many = entry.get("batch") or entry.get("archive")
     if many is not None:
-        counts = ", ".join(f"{part['count']:,} {part['resource']}" for part in many["records"])
-        return counts + (f" from {many['input']}" if "input" in many else "")
+        return batch_text(many)
     if "before" not in entry:
         return "created"
     if "after" not in entry:

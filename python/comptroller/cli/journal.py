@@ -10,6 +10,7 @@ import msgspec
 
 from comptroller.cli import screen
 from comptroller.cli.screen import actor_option, db_option, json_option
+from comptroller.display.batches import batch_text
 from comptroller.values import JournalResource
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ def list_entries(
 def _change(entry: JournalEntry) -> str:
     """What an entry changed, in one line."""
     if entry.batch is not None:
-        counts = [f"{part['count']:,} {part['resource']}" for part in entry.batch["records"]]
-        source = entry.batch.get("input")
-        return ", ".join(counts) + (f" from {source}" if source else "") or "nothing"
+        return batch_text(entry.batch)
     if entry.archive is not None:
         return f"the first {entry.archive['entries']:,} entries moved to a file"
     if entry.before is None:
