@@ -371,8 +371,9 @@ class Service(Resources):
         """Writes a folder that proves to others who changed the records of a subject, and how.
 
         It has the records, their entries of the journal with proofs, a checkpoint and its key, a
-        page that explains them, and a program that checks them without the store. The store is
-        verified first. Only for the operator.
+        page that explains them, and a program that checks them without the store. Records that
+        belonged to the subject earlier are there, too, unless the entries that moved them are
+        archived. The store is verified first. Only for the operator.
 
         Args:
             out: the path of the new folder.

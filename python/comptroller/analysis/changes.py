@@ -84,7 +84,8 @@ class Changes:
 
     def __init__(self, journal: Journal, subject: str) -> None:
         self._journal = journal
-        self._controls = [subject, *journal.removed_controls(subject)]
+        moved = journal.linked_earlier("identity_id", subject)
+        self._controls = [subject, *(id for table, id in moved if table == "controls")]
         (self._first,) = journal.list(limit=1)  # without archived ones
 
     @classmethod

@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias
 
 from comptroller.arguments import Id
 from comptroller.async_operations.resource import AsyncTransport
-from comptroller.journal import PAGE_SIZE, most_entries, page_request, proof_request
+from comptroller.journal import PAGE_SIZE, entry_of, most_entries, page_request, proof_request
 from comptroller.journal.records import Checkpoint, JournalEntry, JournalPage
 from comptroller.operations.resource import read_answer
 from comptroller.records import InclusionProof
@@ -85,6 +85,10 @@ class AsyncJournal:
             for entry in page.items:
                 yield entry
             after, has_more = page.last, page.has_more
+
+    async def show(self, sequence: int) -> JournalEntry:
+        """Returns an entry. Raises NotFound."""
+        return entry_of(await self.prove(sequence))
 
     async def prove(self, sequence: int) -> InclusionProof:
         """Returns the proof that an entry is in the journal. Raises NotFound."""

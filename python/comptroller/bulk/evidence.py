@@ -15,6 +15,7 @@ import msgspec
 from comptroller import arguments
 from comptroller.bulk.exported import JournalState
 from comptroller.bulk.files import refuse_store, whole_folder
+from comptroller.display.batches import batch_text
 from comptroller.display.html import TableColumn, page
 from comptroller.errors import error_for, invalid, unusable
 
@@ -77,38 +78,32 @@ def write_evidence(svc: Service, folder: str, identity: str | None, group: str |
 
 
 def _subject_of_identity(svc: Service, id: str) -> Subject:
-    """Returns an identity, its controls, also removed ones, and its orchestrations."""
-    controls = [control.id for control in svc.controls.iter(identity_id=id, include_deleted=True)]
+    """Returns an identity, its controls and orchestrations, and those that it had earlier."""
+    controls = svc.controls.iter(identity_id=id, include_deleted=True)
     # There is no filter by identity; those of its customer are few enough.
-    customer = svc.identities.get(id).customer_id
-    moved = [
-        each.id for each in svc.orchestrations.iter(customer_id=customer) if each.identity_id == id
+    orchestrations = svc.orchestrations.iter(customer_id=svc.identities.get(id).customer_id)
+    names = [
+        ("identities", id),
+        *(("controls", each.id) for each in controls),
+        *(("orchestrations", each.id) for each in orchestrations if each.identity_id == id),
+        *svc.journal.linked_earlier("identity_id", id),
     ]
-    return Subject(
-        f"identity {id}",
-        [
-            ("identities", id),
-            *(
-                ("controls", each)
-                for each in dict.fromkeys([*controls, *svc.journal.removed_controls(id)])
-            ),
-            *(("orchestrations", each) for each in moved),
-        ],
-    )
+    return Subject(f"identity {id}", [*dict.fromkeys(names)])
 
 
 def _subject_of_group(svc: Service, id: str) -> Subject:
+    """Returns a group, its addresses, balances and claims, and those that it had earlier."""
+    moved = svc.journal.linked_earlier("payout_group_id", id)
     addresses = [each.id for each in svc.reward_addresses.iter(payout_group_id=id)]
-    claims = [each.id for each in svc.claims.iter(payout_group_id=id)]
-    return Subject(
-        f"payout group {id}",
-        [
-            ("payout_groups", id),
-            *(("reward_addresses", each) for each in addresses),
-            *(("balances", each) for each in addresses),
-            *(("claims", each) for each in claims),
-        ],
-    )
+    addresses += [each for table, each in moved if table == "reward_addresses"]
+    names = [
+        ("payout_groups", id),
+        *(("reward_addresses", each) for each in addresses),
+        *(("balances", each) for each in addresses),
+        *(("claims", each.id) for each in svc.claims.iter(payout_group_id=id)),
+        *moved,
+    ]
+    return Subject(f"payout group {id}", [*dict.fromkeys(names)])
 
 
 def _write_lines(path: Path, values: Iterable[msgspec.Struct]) -> None:
@@ -226,8 +221,7 @@ def _change(entry: dict[str, Any]) -> str:
     """Returns what an entry changed, in one line."""
     many = entry.get("batch") or entry.get("archive")
     if many is not None:
-        counts = ", ".join(f"{part['count']:,} {part['resource']}" for part in many["records"])
-        return counts + (f" from {many['input']}" if "input" in many else "")
+        return batch_text(many)
     if "before" not in entry:
         return "created"
     if "after" not in entry:

@@ -10,6 +10,7 @@ import msgspec
 
 from comptroller.cli import screen
 from comptroller.cli.screen import actor_option, db_option, json_option
+from comptroller.display.batches import batch_text
 from comptroller.values import JournalResource
 
 if TYPE_CHECKING:
@@ -74,9 +75,7 @@ def list_entries(
 def _change(entry: JournalEntry) -> str:
     """What an entry changed, in one line."""
     if entry.batch is not None:
-        counts = [f"{part['count']:,} {part['resource']}" for part in entry.batch["records"]]
-        source = entry.batch.get("input")
-        return ", ".join(counts) + (f" from {source}" if source else "") or "nothing"
+        return batch_text(entry.batch)
     if entry.archive is not None:
         return f"the first {entry.archive['entries']:,} entries moved to a file"
     if entry.before is None:
@@ -95,6 +94,22 @@ def _change(entry: JournalEntry) -> str:
 @db_option
 def show(sequence: int, db: str) -> None:
     """Show an entry and the proof that it is in the journal, as JSON."""
+    _write_proof(sequence, db)
+
+
+@journal.command()
+@click.argument("sequence", type=click.IntRange(0))
+@db_option
+def prove(sequence: int, db: str) -> None:
+    """Prove that an entry is in the journal; prints JSON, as show does.
+
+    Others check the proof without the store: the SHA-256 of a zero byte and "entry" is leaf
+    "sequence" of the Merkle tree with "size" and "root" (RFC 9162, section 2.1.3.2).
+    """
+    _write_proof(sequence, db)
+
+
+def _write_proof(sequence: int, db: str) -> None:
     with screen.existing_store(db) as svc:
         screen.write_json(msgspec.to_builtins(svc.journal.prove(sequence)))
 

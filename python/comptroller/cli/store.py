@@ -22,8 +22,9 @@ def check(db: str, as_json: bool) -> int:
     """Check the integrity of the store; write nothing.
 
     Runs SQLite's integrity check, checks the invariants of the records (references, unique active
-    controls, valid values), and lists the copies of SQLite in the process. The exit code is 1 if
-    there are findings. Notices, such as that the write-ahead log cannot shrink, are not findings.
+    controls, valid values), verifies the journal as `comptroller journal verify` does, and lists
+    the copies of SQLite in the process. The exit code is 1 if there are findings. Notices, such as
+    that the write-ahead log cannot shrink, are not findings.
     """
     with screen.existing_store(db) as svc, screen.waiting("checking"):
         found = svc.check()

@@ -164,14 +164,22 @@ class Journal:
             found |= dict.fromkeys(msgspec.json.decode(answer, type=tuple[tuple[str, str], ...]))
         return [*found]
 
-    def removed_controls(self, identity: str) -> Sequence[str]:
-        """Returns the ids of controls of an identity that were removed: only entries have them."""
-        moved = self.moved_records([member_text("identity_id", identity)])
-        return [id for table, id in moved if table == "controls"]
+    def linked_earlier(self, member: str, id: str) -> Sequence[tuple[str, str]]:
+        """Returns the records that were moved or removed, and had `id` as this member.
+
+        Args:
+            member: such as ``payout_group_id``.
+            id: of the identity or the payout group. Records that were moved to it are returned too.
+        """
+        return self.moved_records([member_text(member, id)])
 
     def first(self) -> int:
         """Returns the sequence number of the first entry that is not archived."""
         return self.list(limit=1)[0].sequence
+
+    def show(self, sequence: int) -> JournalEntry:
+        """Returns an entry. Raises NotFound."""
+        return entry_of(self.prove(sequence))
 
     def prove(self, sequence: int) -> InclusionProof:
         """Returns the proof that an entry is in the journal. Raises NotFound."""
@@ -311,6 +319,11 @@ def proof_request(sequence: int) -> Request:
     """Returns the request for the proof of an entry. Raises InvalidRequest."""
     number = arguments.whole("sequence", sequence, (1 << 63) - 1)
     return request("journal.prove", {"sequence": number})
+
+
+def entry_of(proof: InclusionProof) -> JournalEntry:
+    """Returns the entry that a proof has."""
+    return msgspec.json.decode(proof.entry, type=JournalEntry)
 
 
 def canonical_text(value: str) -> str:

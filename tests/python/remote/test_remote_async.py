@@ -303,6 +303,7 @@ def test_the_journal_has_an_async_twin(served: Open, operator: comptroller.Servi
             assert await journal.list(id="i-3", resource="identities") == [entries[4], entries[8]]
             assert [each async for each in journal.iter(limit=2)] == entries
             assert await journal.prove(4) == here.prove(4)
+            assert await journal.show(4) == entries[4]
             assert await journal.key() == here.key()
             assert here.verify(await journal.checkpoint(), await journal.key()).ok
             with pytest.raises(comptroller.NotFound):
@@ -316,7 +317,7 @@ def test_the_journal_has_an_async_twin(served: Open, operator: comptroller.Servi
 def test_the_async_journal_has_the_methods_that_a_server_answers() -> None:
     """Each method of the journal of a connected service works, or needs the store."""
     local = {"verify", "archive", "state", "signed", "texts", "first", "batches", "histories"}
-    local |= {"remove_archived", "removed_controls", "moved_records"}
+    local |= {"remove_archived", "linked_earlier", "moved_records"}
     methods = {name for name in vars(Journal) if not name.startswith("_")}
     twin = {name for name in vars(AsyncJournal) if not name.startswith("_")}
     assert twin == methods - local

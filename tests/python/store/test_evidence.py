@@ -17,7 +17,7 @@ from typing import Any
 import comptroller
 import pytest
 from comptroller import _core
-from lines import address, at, balance, claim, group, load, orchestration
+from lines import address, at, balance, claim, group, identity, load, orchestration
 
 serialization = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
 
@@ -328,6 +328,40 @@ def test_the_evidence_of_a_record_that_its_own_load_changed(
         svc.evidence(tmp_path / "evidence", identity="alice")
     assert verified(tmp_path / "evidence")
     assert checked(tmp_path / "evidence")[0] == 0
+
+
+def test_evidence_has_the_claims_and_addresses_that_were_moved_out(
+    store_path: Path, tmp_path: Path
+) -> None:
+    groups = (GROUP, "01900000-0000-7000-8000-0000000000ab")
+    lines_of = {"claims": claim(), "reward-addresses": address(id=ADDRESS)}
+    with comptroller.open(store_path) as svc:
+        load(svc, "payout-groups", *(group(id=each) for each in groups))
+        for day, owner in enumerate(groups):
+            for kind, line in lines_of.items():
+                load(svc, kind, {**line, "payout_group_id": owner, "updated_at": at(days=day)})
+        load(svc, "balances", balance(address_id=ADDRESS))
+        for owner in groups:
+            svc.evidence(tmp_path / owner, group=owner)
+    for owner in groups:
+        assert {resource for resource, _ in verified(tmp_path / owner)} == {
+            *("payout_groups", "reward_addresses", "balances", "claims"),
+        }
+        assert checked(tmp_path / owner)[0] == 0
+
+
+def test_evidence_has_the_orchestrations_that_were_moved_out(
+    store_path: Path, tmp_path: Path
+) -> None:
+    line = orchestration()
+    with comptroller.open(store_path) as svc:
+        for day, owner in enumerate(("alice", "bob")):
+            load(svc, "identities", identity(id=owner))
+            load(svc, "orchestrations", {**line, "identity_id": owner, "updated_at": at(days=day)})
+        svc.evidence(tmp_path / "alice", identity="alice")
+    records = verified(tmp_path / "alice")
+    assert [resource for resource, _ in records] == ["identities", "orchestrations"]
+    assert checked(tmp_path / "alice")[0] == 0
 
 
 def test_the_evidence_after_an_archive(store: Path, tmp_path: Path) -> None:

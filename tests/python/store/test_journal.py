@@ -15,6 +15,7 @@ from typing import Any
 
 import comptroller
 import pytest
+from lines import address, group
 
 NOW = "2026-03-01T00:00:00.000000Z"
 GROUP = "00000000-0000-4000-8000-000000000001"
@@ -279,6 +280,23 @@ def test_the_tables_refuse_updates_and_deletions(store_path: Path) -> None:
                 connection.execute(statement)
 
 
+def test_a_replaced_entry_is_found(store_path: Path) -> None:
+    """REPLACE runs no trigger of DELETE."""
+    with comptroller.open(store_path) as svc:
+        furnish(svc)
+    with closing(sqlite3.connect(store_path)) as connection, connection:
+        names = [row[1] for row in connection.execute("PRAGMA table_info(journal)")]
+        values = ["replace(content, 'SELL_ONLY', 'CLOSED')" if n == "content" else n for n in names]
+        connection.execute(
+            f"INSERT OR REPLACE INTO journal SELECT {', '.join(values)} FROM journal"
+            " WHERE sequence = 2"
+        )
+    with comptroller.open(store_path) as svc:
+        messages = [each.message for each in svc.journal.verify().findings]
+        assert any("entry 2 was altered" in each for each in messages), messages
+        assert not svc.check()["ok"]
+
+
 def verify_proof(proof: Any) -> bool:
     """Verifies a proof of inclusion as RFC 9162, section 2.1.3.2 describes it."""
 
@@ -305,6 +323,7 @@ def test_each_entry_has_a_proof(operator: comptroller.Service) -> None:
         proof = operator.journal.prove(sequence)
         assert json.loads(proof.entry)["sequence"] == sequence
         assert verify_proof(proof)
+    assert [operator.journal.show(each) for each in range(size)] == operator.journal.list()
     with pytest.raises(comptroller.NotFound, match=f"the journal has {size}"):
         operator.journal.prove(size)
 
@@ -443,6 +462,10 @@ def test_commands(run: Any, store_path: Path, tmp_path: Path) -> None:
     assert json.loads(run("journal", "list", "--json", *db).out)["items"][1]["id"] == "alice"
     assert "No record and no entry was altered." in run("journal", "verify", *db).out
     assert json.loads(run("journal", "show", "2", *db).out)["sequence"] == 2
+    proof = run("journal", "prove", "2", *db)
+    assert (proof.code, proof.out) == (0, run("journal", "show", "2", *db).out)
+    ended = run("journal", "prove", "99", *db)
+    assert (ended.code, "there is no entry 99" in ended.err) == (1, True), ended.err
     (tmp_path / "kept").write_text(run("journal", "checkpoint", *db).out)
     key = run("journal", "key", *db).out.strip()
     kept = ("--checkpoint", str(tmp_path / "kept"), "--key", key)
@@ -455,6 +478,23 @@ def test_commands(run: Any, store_path: Path, tmp_path: Path) -> None:
     altered(store_path, "UPDATE claims SET amount = '1' WHERE id = 'claim-7'")
     ended = run("journal", "verify", *db)
     assert (ended.code, "amount is not as it was written" in ended.out) == (1, True)
+
+
+def test_the_list_says_what_a_load_inserted(run: Any, store_path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "claims.ndjson"
+    with comptroller.open(store_path) as svc:
+        for members in ({}, {"amount": "8.25", "updated_at": "2026-03-02T00:00:00Z"}):
+            file.write_text(json.dumps(claim(7, **members)))
+            svc.load("claims", file)
+        svc.load("identities", [{"id": name, "created_at": NOW} for name in ("alice", "bob")])
+        svc.load("payout-groups", [group(id=GROUP)])
+        svc.load("reward-addresses", [address()])
+    listed = " ".join(run("journal", "list", "--db", str(store_path)).out.split())
+    for shown in (
+        *("1 claim from claims.ndjson", "nothing inserted from claims.ndjson"),
+        *("2 identities", "1 payout group", "1 reward address"),
+    ):
+        assert shown in listed
 
 
 def test_a_remote_service_says_where_the_journal_is_verified() -> None:
