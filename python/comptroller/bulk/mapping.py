@@ -332,7 +332,8 @@ def plain(value: Any) -> object:
         return None
     if hasattr(value, "dtype") and hasattr(value, "tolist"):  # of numpy
         if value.dtype.kind == "M":
-            value = value.astype("datetime64[us]")
+            is_day = value.dtype.name.endswith(("[D]", "[W]", "[M]", "[Y]"))
+            value = value.astype("datetime64[D]" if is_day else "datetime64[us]")
         if value.dtype.kind == "f" and value.dtype.itemsize < 8:
             return plain(float(str(value)))  # the shortest decimal that it has
         if value.dtype.char == "g":  # longdouble, which tolist() does not convert
