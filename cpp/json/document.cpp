@@ -71,20 +71,39 @@ bool may_be_deep(std::string_view document) {
   return false;
 }
 
-Error parse_failure(simdjson::error_code failure) {
+// Returns the first number that JSON lacks but other programs write, outside strings; an empty text
+// if there is none.
+std::string_view find_not_finite(std::string_view document) {
+  bool is_in_string = false;
+  for (std::size_t at = 0; at < document.size(); ++at) {
+    if (document[at] == '"') is_in_string = !is_in_string;
+    if (is_in_string && document[at] == '\\') ++at;
+    if (is_in_string) continue;
+    for (const std::string_view number : {"NaN", "Infinity", "-Infinity"}) {
+      if (document.substr(at).starts_with(number)) return number;
+    }
+  }
+  return {};
+}
+
+Error parse_failure(simdjson::error_code failure, std::string_view document = {}) {
   if (failure == simdjson::MEMALLOC) return {Code::unavailable, "out of memory"};
   constexpr auto messages = std::to_array<std::pair<simdjson::error_code, const char*>>({
       {simdjson::DEPTH_ERROR, "values are nested deeper than 32"},
       {simdjson::UTF8_ERROR, "the text is not valid UTF-8"},
-      {simdjson::STRING_ERROR, "a string has an invalid escape"},
+      {simdjson::STRING_ERROR, "a string has an invalid escape, such as half of a surrogate pair"},
       {simdjson::UNESCAPED_CHARS, "a string has a control character that is not escaped"},
       {simdjson::UNCLOSED_STRING, "a string is not closed"},
       {simdjson::EMPTY, "there is no JSON value"},
-      {simdjson::NUMBER_ERROR, "a number is malformed"},
   });
   for (const auto& [code, message] : messages) {
     if (code == failure) return {Code::malformed_json, message};
   }
+  const std::string_view number = find_not_finite(document);
+  if (!number.empty()) {
+    return {Code::malformed_json, std::string(number) + " is not JSON; write null"};
+  }
+  if (failure == simdjson::NUMBER_ERROR) return {Code::malformed_json, "a number is malformed"};
   return {Code::malformed_json, "the text is not a JSON value"};
 }
 
@@ -141,7 +160,7 @@ dom::object Parser::checked(const dom::element& root, std::string_view document)
 dom::element Parser::parse_any_numbers(std::string_view document) {
   dom::element root;
   const auto failure = parser_.parse(replace_numbers(document, shorten_number)).get(root);
-  if (failure != simdjson::SUCCESS) throw parse_failure(failure);
+  if (failure != simdjson::SUCCESS) throw parse_failure(failure, document);
   const std::string numbered = replace_numbers(document, [&](std::string_view number) {
     numbers_.emplace_back(number);
     return std::to_string(numbers_.size() - 1);

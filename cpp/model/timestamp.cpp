@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "model/ascii.hpp"
 
@@ -73,6 +74,43 @@ std::optional<minutes> offset_of(std::string_view text) {
   return text[0] == '-' ? -(hour + minute) : hour + minute;
 }
 
+std::string_view take_digits(std::string_view& text) {
+  const std::string_view digits(text.begin(), std::ranges::find_if_not(text, is_digit));
+  text.remove_prefix(digits.size());
+  return digits;
+}
+
+// Removes a day from the start of `text` and returns it as YYYY-MM-DD: with the year first, as
+// 2026/1/31, or with points and the day first, as 31.1.2026. The others are ambiguous.
+std::optional<std::string> take_day(std::string_view& text) {
+  std::array<std::string_view, 3> parts = {take_digits(text), {}, {}};
+  const char mark = text.empty() ? ' ' : text.front();
+  for (const std::size_t part : {1, 2}) {
+    if (text.empty() || text.front() != mark) return std::nullopt;
+    text.remove_prefix(1);
+    parts.at(part) = take_digits(text);
+  }
+  auto& [year, month, day] = parts;
+  if (mark == '.' && year.size() <= 2) std::swap(year, day);
+  if ((mark != '-' && mark != '.' && mark != '/') || year.size() != 4) return std::nullopt;
+  std::string result(year);
+  for (const std::string_view part : {month, day}) {
+    if (part.empty() || part.size() > 2) return std::nullopt;
+    result += part.size() == 1 ? "-0" : "-";
+    result += part;
+  }
+  return result;
+}
+
+// Returns a time of a day with two digits for its hour, with seconds, and with a point.
+std::string full_clock(std::string_view text) {
+  std::string clock(text);
+  if (clock.find(':') == 1) clock.insert(0, 1, '0');
+  if (clock.size() == sizeof("23:59") - 1) clock += ":00";
+  std::ranges::replace(clock, ',', '.');
+  return clock;
+}
+
 void put_pair(char* out, std::uint32_t value) {
   std::memcpy(out, &digit_pairs[2 * std::size_t{value}], 2);
 }
@@ -119,22 +157,18 @@ std::optional<Timestamp> Timestamp::parse_loaded(std::string_view text) {
   constexpr std::string_view spaces = " \t\r\n";
   const std::size_t first = std::min(text.find_first_not_of(spaces), text.size());
   text = text.substr(first, text.find_last_not_of(spaces) + 1 - first);
-  if (text.size() <= date_length) return parse(text);
-  std::string plain(text.substr(0, date_length));
-  plain += 'T';
-  std::size_t at = date_length + 1;
-  if (text[date_length] != 'T' && text[date_length] != 't' && text[date_length] != ' ') {
-    return std::nullopt;
-  }
-  const std::size_t zone = std::min(text.find_first_of("Zz+- ", at), text.size());
-  plain += text.substr(at, zone - at);
-  at = std::min(text.find_first_not_of(' ', zone), text.size());
-  plain += text.substr(at);
-  const std::size_t digits = text.size() - std::min(at + 1, text.size());
-  const bool is_offset = at < text.size() && (text[at] == '+' || text[at] == '-');
-  if (is_offset && digits == 2) plain += ":00";
-  if (is_offset && digits == 4) plain.insert(plain.size() - 2, 1, ':');
-  return parse(plain);
+  const std::optional<std::string> day = take_day(text);
+  if (!day || text.empty()) return day ? parse(*day) : std::nullopt;
+  if (text.front() != 'T' && text.front() != 't' && text.front() != ' ') return std::nullopt;
+  text.remove_prefix(std::min(text.find_first_not_of(' ', 1), text.size()));
+  std::size_t zone = std::min(text.find_first_of("Zz+- "), text.size());
+  const std::string clock = full_clock(text.substr(0, zone));
+  zone = std::min(text.find_first_not_of(' ', zone), text.size());
+  std::string offset(text.substr(zone));
+  const bool is_offset = offset.starts_with('+') || offset.starts_with('-');
+  if (is_offset && offset.size() == 3) offset += ":00";
+  if (is_offset && offset.size() == 5) offset.insert(3, 1, ':');
+  return parse(*day + 'T' + clock + offset);
 }
 
 std::string Timestamp::expectation() {

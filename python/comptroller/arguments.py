@@ -6,12 +6,11 @@ a time without a zone.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal
-from math import isfinite, isnan, nan
+from math import isfinite, isnan
 from operator import index
 from typing import SupportsIndex, TypeAlias
 from uuid import UUID
@@ -40,9 +39,8 @@ _MAX_EXPONENT = 100
 _FRACTION_DIGITS = 18
 _EXACT = Context(prec=1000)
 
-# Replaces a number that is not finite, so that the load rejects its line. The text "nan" would be
-# valid in a member such as a name.
-_NOT_JSON = msgspec.Raw(b"NaN")
+# The integers that msgspec writes.
+_LEAST_INTEGER, _MOST_INTEGER = -(2**63), 2**64 - 1
 
 _ALLOWED = "give a str, bool, int, Decimal, UUID, date or aware datetime"
 
@@ -177,9 +175,9 @@ def line(value: object) -> bytes:
     plain = _plain("", value, exact=False, depth=0)
     try:
         return msgspec.json.encode(plain) + b"\n"
-    except (UnicodeEncodeError, OverflowError):
-        escaped = json.dumps(plain, separators=(",", ":"), default=lambda _not_json: nan)
-        return escaped.encode() + b"\n"
+    except UnicodeEncodeError:
+        _refuse_surrogates("", plain)
+        raise
 
 
 def choice(name: str, value: str, allowed: Iterable[str]) -> str:
@@ -240,7 +238,8 @@ def _unicode(name: str, value: str) -> str:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise invalid(name, "contains a lone surrogate; give valid Unicode text") from None
+            why = f"{shorten(repr(value))} contains a lone surrogate; give valid Unicode text"
+            raise invalid(name, why) from None
     return value
 
 
@@ -309,9 +308,9 @@ def _plain(path: str, value: object, *, exact: bool, depth: int) -> object:
     if value is None or isinstance(value, (bool, msgspec.Raw)):  # a number of a JSON file
         return value
     if isinstance(value, int):
-        if not exact:
-            _integer(path, value)  # raises if the number is too long to format
-        return int(value)
+        if exact or _LEAST_INTEGER <= value <= _MOST_INTEGER:
+            return int(value)
+        return msgspec.Raw(_integer(path, int(value)).encode())
     if isinstance(value, (date, Decimal, UUID)):
         return text(path, value) if exact else _encode_invalid(path, value)
     if isinstance(value, float):
@@ -319,10 +318,9 @@ def _plain(path: str, value: object, *, exact: bool, depth: int) -> object:
             raise _inexact(path, value)
         if isnan(value):
             return None  # a missing value of a table
-        return float(value) if isfinite(value) else _NOT_JSON
-    if depth >= _MAX_DEPTH and not exact:
-        # The core rejects this level. Deeper ones are left out, as the nesting may be endless.
-        return []
+        if not isfinite(value):
+            raise invalid(path, f"{float(value)} is not a finite number")
+        return float(value)
     if depth >= _MAX_DEPTH:
         raise invalid(path, f"nested too deeply; at most {_MAX_DEPTH} levels")
     if isinstance(value, msgspec.Struct):
@@ -353,7 +351,24 @@ def _encode_invalid(path: str, value: date | Decimal | UUID) -> object:
     try:
         return text(path, value)
     except InvalidRequest:
-        return value.isoformat() if isinstance(value, date) else _NOT_JSON
+        if isinstance(value, date):
+            return value.isoformat()
+        if isinstance(value, Decimal) and not value.is_finite():
+            raise invalid(path, f"{value} is not a finite number") from None
+        raise
+
+
+def _refuse_surrogates(path: str, value: object) -> None:
+    """Raises InvalidRequest for a text that UTF-8 cannot represent, and names its member."""
+    if isinstance(value, str):
+        _unicode(path or "record", value)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            _unicode(path or "record", name)
+            _refuse_surrogates(f"{path}.{name}" if path else name, each)
+    elif isinstance(value, list):
+        for each in value:
+            _refuse_surrogates(path, each)
 
 
 def _encode(value: object, name: str) -> bytes:

@@ -100,9 +100,9 @@ class Service(Resources):
                 relation, a :class:`comptroller.Stream`), or an iterable of dicts or records,
                 which is iterated on the calling thread. Times are RFC 3339 or aware
                 datetimes, amounts plain decimals as str, Decimal or int. A row that JSON cannot
-                represent (a key that is not a str, an object of another type) is rejected too; an
-                exception of the iterable itself is raised. In a data frame, an empty cell is a
-                member that is not set, and an unknown column counts as an unknown member.
+                represent (a member with an object of another type, or with infinity) is rejected
+                too; an exception of the iterable itself is raised. Unknown members are counted,
+                whatever they hold. In a data frame, an empty cell is a member that is not set.
             customer_id: the customer of records without a ``customer_id``; by default ``default``.
             keep_going: stores the valid lines, in batches.
             dry_run: stores nothing; the result counts what a load would do.

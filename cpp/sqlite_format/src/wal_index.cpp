@@ -92,6 +92,8 @@ std::optional<LastCommit> LastCommit::read(sqlite3* connection) {
 }
 
 std::optional<std::uint32_t> count_backfilled(sqlite3* connection) {
+  // SQLite would never close the wal-index that this opens.
+  if (!has_wal(connection)) return std::nullopt;
   const volatile char* const region = region_of(file_of(connection, SQLITE_FCNTL_FILE_POINTER), 0);
   if (region == nullptr) return std::nullopt;
   return load<std::uint32_t>(region + 2 * sizeof(WalIndexHeader));

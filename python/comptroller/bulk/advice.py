@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import date
 from typing import TypeVar
 
 import msgspec
@@ -60,9 +61,31 @@ def _advice(
 
 def _of_time(options: ColumnMapping, value: str) -> Iterator[str]:
     found = TIME.fullmatch(value.strip())
-    if found is None or (found["zone"] and found["time"] is None):
+    if found is None:
         return
-    if len(found["a"]) < 4 and found["by"] != "." and options.dayfirst is None:
+    is_ambiguous = len(found["a"]) < 4 and found["by"] != "."
+    if len(found["a"]) < 4 and len(found["c"]) < 4:
+        yield "write the year in full, such as 2026"
+    elif is_ambiguous and options.dayfirst is None:
         yield "the day or the month may be first; give dayfirst"
-    elif options.tz is None and not found["zone"]:
+    elif not _is_day(found, is_day_first=not is_ambiguous or bool(options.dayfirst)):
+        yield "there is no such day"
+        if is_ambiguous and _is_day(found, is_day_first=not options.dayfirst):
+            other = "month" if options.dayfirst else "day"
+            yield f"give dayfirst={not options.dayfirst} if the {other} is first"
+    elif found["zone"] and found["time"] is None:
+        yield "a day has no offset; remove it, or write the time of the day"
+    elif found["time"] and not found["zone"] and options.tz is None:
         yield 'it has no time zone; give tz, such as tz="UTC" or tz="Europe/Zurich"'
+
+
+def _is_day(found: re.Match[str], *, is_day_first: bool) -> bool:
+    first, second, third = (int(found[name]) for name in "abc")
+    if len(found["a"]) < 4:
+        day, month = (first, second) if is_day_first else (second, first)
+        first, second, third = third, month, day
+    try:
+        date(first, second, third)
+    except ValueError:
+        return False
+    return True

@@ -38,7 +38,9 @@ def text_of(value: object) -> str:
     """Returns a value as text; a number without an exponent."""
     try:
         if isinstance(value, float) and isfinite(value):
-            return str(int(value)) if value.is_integer() else format(Decimal(repr(value)), "f")
+            return (
+                str(int(value)) if value.is_integer() else format(Decimal(repr(float(value))), "f")
+            )
         if isinstance(value, Decimal):
             return format(value, "f")
         if isinstance(value, msgspec.Raw):
@@ -46,9 +48,9 @@ def text_of(value: object) -> str:
         if isinstance(value, date):
             return value.isoformat()
         if isinstance(value, (dict, list, bool)):
-            return json.dumps(value, ensure_ascii=False, default=text_of)
-        return str(value)
-    except (ValueError, RecursionError, TypeError):  # an endless list, or a very long int
+            return _encodable(json.dumps(value, ensure_ascii=False, default=text_of))
+        return _encodable(str(value))
+    except Exception:  # an endless list, a very long int, or a class of the caller
         return f"a {type(value).__name__} that cannot be written"
 
 
@@ -56,4 +58,10 @@ def safe(text: str | None) -> str:
     """Returns the text of a cell, with an apostrophe before a formula, but for a number."""
     if text is None:
         return ""
+    text = _encodable(text)
     return text if _NUMBER.fullmatch(text) else escape_formula(text)
+
+
+def _encodable(text: str) -> str:
+    """Returns a text with escapes for lone surrogates, which no file can have."""
+    return text if text.isascii() else text.encode(errors="backslashreplace").decode()

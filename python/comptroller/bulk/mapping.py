@@ -175,7 +175,8 @@ class RowMapping:
             member = self._mapping.rename.get(name, name)
             type = self.types.get(member)
             if type is None and (self.is_json or value is not None):
-                others[member] = (_NULL if value is None else value) if self.is_json else 0
+                other = member if self.is_json else _printable(member)
+                others[other] = (_NULL if value is None else value) if self.is_json else 0
             if type is None or value is None:
                 continue
             if member in record:
@@ -214,7 +215,9 @@ class RowMapping:
             return self._of_text(name, type, str(value))
         if isinstance(value, bytes) and type == "uuid" and len(value) == 16:
             return str(UUID(bytes=value))
-        return _without_nulls(value) if type == "metadata" else value
+        if type == "metadata":
+            return _without_nulls(value)
+        return _with_counted(type, value)
 
     def _of_text(self, name: str, type: str, text: str) -> object:
         if self.unescapes:
@@ -329,11 +332,19 @@ def plain(value: Any) -> object:
         return None
     if hasattr(value, "dtype") and hasattr(value, "tolist"):  # of numpy
         if value.dtype.kind == "M":
-            value = value.astype("datetime64[us]")
+            is_day = value.dtype.name.endswith(("[D]", "[W]", "[M]", "[Y]"))
+            value = value.astype("datetime64[D]" if is_day else "datetime64[us]")
         if value.dtype.kind == "f" and value.dtype.itemsize < 8:
             return plain(float(str(value)))  # the shortest decimal that it has
-        return plain(value.tolist())
+        if value.dtype.char == "g":  # longdouble, which tolist() does not convert
+            return plain(float(value))
+        return value if value.dtype.char == "G" else plain(value.tolist())
     return value
+
+
+def _printable(name: object) -> str:
+    """Returns the name of a column as text that UTF-8 can represent."""
+    return str(name).encode(errors="backslashreplace").decode()
 
 
 def _offset(zone: str) -> str:
@@ -367,6 +378,21 @@ def _without_nulls(value: object) -> object:
     if not isinstance(value, Mapping):
         return value
     return {name: each for name, each in value.items() if each is not None}
+
+
+def _with_counted(type: str, value: object) -> object:
+    """Returns a nested record with 0 for each value of a member that the service does not know."""
+    records = core_description()["records"]
+    if type not in records or not isinstance(value, Mapping):
+        return value
+    known = records[type]["members"]
+    return {
+        name if name in known else _printable(name): _with_counted(known[name]["type"], each)
+        if name in known
+        else 0
+        for name, each in value.items()
+        if each is not None
+    }
 
 
 def _is_nested(type: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from comptroller import arguments
 from comptroller._core import arrow_lines
 from comptroller.bulk import tables
+from comptroller.bulk.cell_texts import text_of
 from comptroller.bulk.columns import FrameMapping
 from comptroller.bulk.documents import Document
 from comptroller.bulk.line_numbers import LineNumbers
 from comptroller.bulk.mapping import RowMapping
 from comptroller.bulk.rejections import Fault
-from comptroller.bulk.rejects import SourceRows
-from comptroller.errors import InvalidRequest, Unavailable, invalid
+from comptroller.bulk.rejects import SourceRows, members_of
+from comptroller.errors import Error, InvalidRequest, Unavailable, invalid
 
 if TYPE_CHECKING:
     import polars
@@ -108,9 +109,12 @@ class RowReader(PieceReader):
             return self._encode(row)
         except InvalidRequest as error:
             field, message = error.errors[0]
-            given = dict(row) if isinstance(row, Mapping) else None
-            self.faults[number] = Fault(field, message, given, self._columns)
-            return _NOT_JSON
+        except (Error, MemoryError):
+            raise
+        except Exception as error:  # of a class of the caller
+            field, message = "", f"the row cannot be read: {text_of(error)}"
+        self.faults[number] = Fault(field, message, members_of(row), self._columns)
+        return _NOT_JSON
 
     def _lines(self, rows: Iterable[object]) -> Iterator[bytes]:
         for number, row in enumerate(rows, start=1):

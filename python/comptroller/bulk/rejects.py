@@ -43,10 +43,10 @@ class SourceRows:
 
     def add(self, row: object) -> None:
         """Takes the next row."""
-        if isinstance(row, msgspec.Struct):
-            row = msgspec.structs.asdict(row)
-        given = row if isinstance(row, Mapping) else {"row": row}
-        texts = {text_of(name): self._texts.of(str(name), value) for name, value in given.items()}
+        given = members_of(row)
+        if given is None:
+            given = {"row": row}
+        texts = {text_of(name): self._texts.of(text_of(name), each) for name, each in given.items()}
         self._file.write(json.dumps(texts).encode() + b"\n")
 
     def __iter__(self) -> Iterator[dict[str, str | None]]:
@@ -166,6 +166,16 @@ class Rejects:
     def _cell(self, column: str, value: object, *, is_escaped: bool) -> str:
         text = self._texts.of(column, value)
         return text if is_escaped and text and text.startswith("'") else safe(text)
+
+
+def members_of(row: object) -> dict[Any, object] | None:
+    """Returns the members of a row; None if it is no record."""
+    if isinstance(row, msgspec.Struct):
+        return msgspec.structs.asdict(row)
+    try:
+        return dict(row) if isinstance(row, Mapping) else None
+    except Exception:  # of a class of the caller
+        return None
 
 
 def rejects_path(path: object, *sources: object) -> str:

@@ -191,7 +191,8 @@ def _guess(
             (
                 like
                 + {None: 0.0, True: _FITS, False: -1.0}[fits[pair]]
-                + (_IS_REQUIRED if _is_needed(wanted[pair[1]]) else 0.0),
+                + (_IS_REQUIRED if _is_needed(wanted[pair[1]]) else 0.0)
+                + (0.0 if _may_be(*pair, wanted) else -1.0),
                 *pair,
             )
             for pair, like in likeness.items()
@@ -288,6 +289,12 @@ def _dayfirst(days: Sequence[re.Match[str]]) -> Iterator[str]:
     )
 
 
+def _may_be(name: str, member: str, wanted: Mapping[str, Mapping[str, object]]) -> bool:
+    """Whether a column may be a member; "date" is no `updated_at`, whose letters it has."""
+    is_typed = str(wanted[member]["type"]).rstrip("?") in _TYPES
+    return _is_needed(wanted[member]) or not is_typed or _has_word_of(name, member)
+
+
 def _is_needed(member: Mapping[str, object]) -> bool:
     return bool(member["required"]) and not member.get("is_completed")
 
@@ -312,15 +319,26 @@ def _fits(type: str, values: Texts) -> bool | None:
     if not values:
         return None
     if type == "amount":
-        return all(_NUMBER.fullmatch(each.strip()) for each in values)
+        return all(_NUMBER.fullmatch(each.strip()) and not _is_time(each) for each in values)
     if type == "timestamp":
-        return all(TIME.fullmatch(each.strip()) for each in values)
+        return all(map(_is_time, values))
     if type in core_description()["enums"]:
         return {each.upper() for each in values} <= set(core_description()["enums"][type])
     if type == "boolean":
         return {each.lower() for each in values} <= {"true", "false"}
-    is_other = all(_NUMBER.fullmatch(each) or TIME.fullmatch(each.strip()) for each in values)
+    is_other = all(_NUMBER.fullmatch(each) or _is_time(each) for each in values)
     return False if type == "uuid" and is_other else None
+
+
+def _is_time(text: str) -> bool:
+    return TIME.fullmatch(text.strip()) is not None
+
+
+def _has_word_of(name: str, member: str) -> bool:
+    """Whether a column has a word of a member, or its beginning."""
+    words = [each for each in member.split("_") if len(each) > 2]
+    own = [each for each in re.findall(r"[^\W\d_]+", name.lower()) if len(each) > 2]
+    return any(each.startswith(word) or word.startswith(each) for word in words for each in own)
 
 
 def _is_uuid(text: str) -> bool:

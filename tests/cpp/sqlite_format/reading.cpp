@@ -106,6 +106,8 @@ TEST_CASE("what is not supported is declined") {
   const Connection without_wal(folder / "rollback.db");
   without_wal.execute("CREATE TABLE things (key INTEGER PRIMARY KEY)");
   CHECK_FALSE(LastCommit::read(without_wal.handle()));
+  CHECK_FALSE(count_backfilled(without_wal.handle()));
+  CHECK_FALSE(std::filesystem::exists(folder / "rollback.db-shm"));
   CHECK_FALSE(has_wal(without_wal.handle()));
   CHECK_FALSE(is_wal_file(without_wal.handle()));
 }

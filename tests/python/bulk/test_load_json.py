@@ -169,3 +169,24 @@ def test_a_number_is_an_amount_if_it_is_exact(
     if exact is None and text != "-1":
         message = operator.load("claims", io.BytesIO(data)).summary()[0].message
         assert 'floats="shortest"' in message
+
+
+NOT_JSON = [
+    (b"NaN", "NaN is not JSON; write null"),
+    (b"Infinity", "Infinity is not JSON; write null"),
+    (b"[1, -Infinity]", "-Infinity is not JSON; write null"),
+    (b"[" * 40 + b"]" * 40, "values are nested deeper than 32"),
+    (rb'"\ud800"', "half of a surrogate pair"),
+    (b'1, "zz": 2', "zz: appears more than once"),
+    (b'"NaN", }', "the text is not a JSON value"),
+]
+
+
+@pytest.mark.parametrize(("value", "why"), NOT_JSON)
+def test_a_line_that_is_not_json_has_its_cause(
+    operator: Service, tmp_path: Path, value: bytes, why: str
+) -> None:
+    line = b'{"id": "c-1", "zz": ' + value + b"}\n"
+    (tmp_path / "c.ndjson").write_bytes(line)
+    result = accounted(operator.load("claims", tmp_path / "c.ndjson"))
+    assert why in result.rejections[0].message

@@ -434,6 +434,28 @@ COLUMNS = [
     ("Betrag", {"Betrag": "amount"}, []),
 ]
 
+# columns with a value each, and the members
+LONE = [
+    ({"Datum": "31.01.2026", "Betrag": "1,5"}, {"Datum": "created_at", "Betrag": "amount"}),
+    ({"Datum": "2026/01/31", "Betrag": "15"}, {"Datum": "created_at", "Betrag": "amount"}),
+    ({"date": "2026-01-31"}, {"date": "created_at"}),
+    (
+        {"date": "2026-01-31", "updated": "2026-02-01"},
+        {"date": "created_at", "updated": "updated_at"},
+    ),
+    ({"created_at": "2026-01-31", "date": "2026-02-01"}, {}),
+    ({"created_at": "2026-01-31", "last update": "2026-02-01"}, {"last update": "updated_at"}),
+]
+
+
+@pytest.mark.parametrize(("cells", "renamed"), LONE)
+def test_days_are_no_amounts_and_first_of_all_created_at(
+    run: Any, cells: dict[str, str], renamed: dict[str, str]
+) -> None:
+    text = f"id;{';'.join(cells)}\nc;{';'.join(cells.values())}\n"
+    mapping, printed = suggested(run, text)
+    assert mapping.get("rename", {}) == renamed, printed
+
 
 @pytest.mark.parametrize(("names", "renamed", "remarks"), COLUMNS)
 def test_the_columns_that_may_be_the_amount_are_named(

@@ -174,9 +174,8 @@ def test_an_inexact_row_of_python_is_rejected_at_its_line(
     ("changes", "expected"),
     [
         ({"tx_hash": object()}, "tx_hash: an object cannot be written as JSON"),
-        ({1: "a"}, "1 is not a member name"),
         ({"amount": 10**5000}, "the number is too long"),
-        ({"addresses": ENDLESS}, "nested deeper than 32"),
+        ({"addresses": ENDLESS}, "nested too deeply"),
     ],
 )
 def test_an_unrepresentable_row_is_rejected_and_the_others_are_stored(
@@ -186,8 +185,7 @@ def test_an_unrepresentable_row_is_rejected_and_the_others_are_stored(
     result = operator.load("claims", rows, keep_going=True)
     assert (result.committed, result.inserted, result.rejected) == (True, 2, 1)
     (rejection,) = result.rejections
-    code = "malformed-json" if "nested" in expected else "invalid-request"
-    assert (rejection.line, rejection.code) == (2, code)
+    assert (rejection.line, rejection.code) == (2, "invalid-request")
     assert expected in rejection.message
 
 

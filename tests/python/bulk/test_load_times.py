@@ -1,0 +1,102 @@
+"""Days and times have one meaning at every door of a load."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pytest
+from comptroller import Service
+from examples import accounted, short_line
+
+np = pytest.importorskip("numpy")
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+
+def as_csv(rows: list[dict[str, Any]]) -> Any:
+    return io.BytesIO(pl.DataFrame(rows).write_csv().encode())
+
+
+def as_ndjson(rows: list[dict[str, Any]]) -> Any:
+    return io.BytesIO(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+
+
+DOORS: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
+    "rows": lambda rows: rows,
+    "ndjson": as_ndjson,
+    "json": lambda rows: io.BytesIO(json.dumps(rows).encode()),
+    "csv": as_csv,
+    "polars": pl.DataFrame,
+    "pandas": pd.DataFrame,
+    "arrow": pa.Table.from_pylist,
+}
+OPTIONS: list[dict[str, Any]] = [{}, {"decimal": ","}, {"tz": "UTC"}, {"dayfirst": True}]
+START = datetime(2026, 1, 31, tzinfo=UTC)
+
+DAYS = ["2026-01-31", "31.01.2026", "31.1.2026", "2026/01/31", "2026.1.31", " 31.01.2026 "]
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_a_day_is_its_start(operator: Service, door: str, options: dict[str, Any]) -> None:
+    rows = [
+        {**short_line("claims"), "id": f"c-{n}", "created_at": day, "amount": "1"}
+        for n, day in enumerate(DAYS)
+    ]
+    result = accounted(operator.load("claims", DOORS[door](rows), **options))
+    assert result.rejections == []
+    assert {each.created_at for each in operator.claims.iter()} == {START}
+
+
+YEAR = "write the year in full"
+EITHER = "the day or the month may be first; give dayfirst"
+ABSENT = "there is no such day"
+ZONE = "no time zone; give tz"
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("31.01.26", {}, YEAR),
+    ("31.01.26", {"dayfirst": True}, YEAR),
+    ("3/4/26 12:00", {}, YEAR),
+    ("01/31/2026", {}, "give dayfirst"),
+    ("31-01-2026", {}, "give dayfirst"),
+    ("01/31/2026", {"dayfirst": True}, f"{ABSENT}; give dayfirst=False if the month is first"),
+    ("31/01/2026", {"dayfirst": False}, f"{ABSENT}; give dayfirst=True if the day is first"),
+    ("31.02.2026", {}, ABSENT),
+    ("2026-02-30", {"tz": "UTC"}, ABSENT),
+    ("31.01.2026 13:00", {}, ZONE),
+    ("2026/01/31 13:00", {"dayfirst": True}, ZONE),
+    ("31.01.2026Z", {}, "a day has no offset"),
+]
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(("given", "options", "why"), REFUSED)
+def test_a_refused_day_says_what_is_wrong(
+    operator: Service, door: str, given: str, options: dict[str, Any], why: str
+) -> None:
+    rows = [{**short_line("claims"), "created_at": given}]
+    result = accounted(operator.load("claims", DOORS[door](rows), **options))
+    (rejection,) = result.rejections
+    assert rejection.member == "created_at"
+    assert why in rejection.message
+    assert why == ZONE or "time zone" not in rejection.message
+
+
+@pytest.mark.parametrize(
+    "day",
+    [date(2026, 1, 31), np.datetime64("2026-01-31"), np.datetime64("2026-01-31T00:00:00", "D")],
+)
+def test_days_of_python_and_numpy_are_their_starts(operator: Service, day: object) -> None:
+    result = accounted(operator.load("claims", [{**short_line("claims"), "created_at": day}]))
+    assert result.rejections == []
+    assert operator.claims.list().items[0].created_at == START
+
+
+def test_a_time_of_numpy_needs_a_zone(operator: Service) -> None:
+    row = {**short_line("claims"), "created_at": np.datetime64("2026-01-31T00:00")}
+    assert ZONE in accounted(operator.load("claims", [row])).rejections[0].message
+    assert accounted(operator.load("claims", [row], tz="UTC")).inserted == 1
