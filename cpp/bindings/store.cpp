@@ -10,6 +10,8 @@
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/python_input.hpp"
+#include "db/postgresql/database.hpp"
+#include "db/postgresql/libpq.hpp"
 #include "db/sqlite/database.hpp"
 #include "db/sqlite/open_file.hpp"
 #include "export/exporter.hpp"
@@ -75,10 +77,23 @@ void delete_service(Service* service) {
   --core_users;
 }
 
+// Opens a database by the form of its address.
+std::unique_ptr<db::Database> open_database(const std::string& address, bool read_only) {
+  if (db::postgresql::is_address(address)) {
+    return db::postgresql::open(address, {read_only, &handle_signals});
+  }
+  return db::sqlite::open(address, {read_only, address == ":memory:", &handle_signals});
+}
+
 // Returns the function that returns the key from which the secrets of the store's webhooks follow.
 std::function<std::string()> webhook_key_of(const std::string& path) {
   if (path == ":memory:") {
     return [key = files::make_secret_key()] { return key; };
+  }
+  if (db::postgresql::is_address(path)) {
+    return []() -> std::string {
+      throw Error(Code::unsupported, "a PostgreSQL database cannot have webhooks yet");
+    };
   }
   // Links to a store have the same key.
   return [path = std::filesystem::weakly_canonical(path).string()] {
@@ -104,11 +119,10 @@ Store::Store(const std::string& path, bool read_only, const py::object& progress
     };
   }
   const InterruptibleCall interruptible;
-  const db::sqlite::OpenOptions options{read_only, path == ":memory:", &handle_signals};
-  service::Environment environment = service::system_environment();
+  auto database = open_database(path, read_only);
+  service::Environment environment = service::environment_of(*database);
   environment.webhook_key = webhook_key_of(path);
-  auto opened =
-      std::make_unique<Service>(db::sqlite::open(path, options), std::move(environment), observer);
+  auto opened = std::make_unique<Service>(std::move(database), std::move(environment), observer);
   ++core_users;  // before delete_service may run
   service_ = {opened.release(), &delete_service};
 }
