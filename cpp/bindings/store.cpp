@@ -75,10 +75,22 @@ void delete_service(Service* service) {
   --core_users;
 }
 
-// Returns the function that returns the key from which the secrets of the store's webhooks follow.
-std::function<std::string()> webhook_key_of(const std::string& path) {
+bool is_database(const std::string& path) {
+  return path.starts_with("postgresql://") || path.starts_with("postgres://");
+}
+
+// Returns the function that returns the key from which the secrets of the store's webhooks follow;
+// none if the store has no place for it.
+std::function<std::string()> webhook_key_of(const std::string& path,
+                                            const std::optional<std::string>& secrets_base) {
   if (path == ":memory:") {
     return [key = files::make_secret_key()] { return key; };
+  }
+  if (is_database(path)) {
+    if (!secrets_base) return {};
+    return [base = *secrets_base, folder = std::filesystem::path(*secrets_base).parent_path()] {
+      return files::read_secret_key(base + ".webhook-key", folder.string());
+    };
   }
   // Links to a store have the same key.
   return [path = std::filesystem::weakly_canonical(path).string()] {
@@ -95,7 +107,11 @@ std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
   return parameters;
 }
 
-Store::Store(const std::string& path, bool read_only, const py::object& progress) {
+Store::Store(const std::string& path, bool read_only, const py::object& progress,
+             const std::optional<std::string>& /*libpq*/,
+             const std::optional<std::string>& secrets_base) {
+  if (is_database(path))
+    throw Error(Code::unsupported, "this version opens no PostgreSQL database");
   store::RecordProgress observer;
   if (!progress.is_none()) {
     observer = [&](std::uint64_t records) {
@@ -106,7 +122,7 @@ Store::Store(const std::string& path, bool read_only, const py::object& progress
   const InterruptibleCall interruptible;
   const db::sqlite::OpenOptions options{read_only, path == ":memory:", &handle_signals};
   service::Environment environment = service::system_environment();
-  environment.webhook_key = webhook_key_of(path);
+  environment.webhook_key = webhook_key_of(path, secrets_base);
   auto opened =
       std::make_unique<Service>(db::sqlite::open(path, options), std::move(environment), observer);
   ++core_users;  // before delete_service may run
@@ -299,8 +315,10 @@ void bind_store(py::module_& module) {
   using py::arg;
   freeze(
       py::class_<Store>(module, "Store", py::is_final())
-          .def(py::init<const std::string&, bool, const py::object&>(), arg("path"),
-               arg("read_only") = false, arg("progress") = py::none())
+          .def(py::init<const std::string&, bool, const py::object&,
+                        const std::optional<std::string>&, const std::optional<std::string>&>(),
+               arg("path"), arg("read_only") = false, arg("progress") = py::none(), py::kw_only(),
+               arg("libpq") = py::none(), arg("secrets_base") = py::none())
           .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
                arg("body") = py::none(), arg("idempotency_key") = py::none(),
                arg("request_id") = py::none())
