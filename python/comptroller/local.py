@@ -188,7 +188,7 @@ def open(
         InvalidRequest: a scope is unknown, or an argument is invalid.
     """
     is_read_only = arguments.flag("read_only", read_only)
-    location = _locate(arguments.path("path", path), state, is_read_only)
+    location = _locate(arguments.path("path", path), state)
     if client_id is not None:
         client_id = arguments.text("client_id", client_id)
     principal = Principal(
@@ -207,7 +207,7 @@ def open(
     return Service(host, f"{location.name!r}, {who}{mode}")
 
 
-def _locate(place: str, state: str | os.PathLike[str] | None, is_read_only: bool) -> Location:
+def _locate(place: str, state: str | os.PathLike[str] | None) -> Location:
     folder = None if state is None else arguments.path("state", state)
     # The beginning of an address, also of a misspelled one.
     if place[:8].lower() == "postgres":
@@ -215,7 +215,7 @@ def _locate(place: str, state: str | os.PathLike[str] | None, is_read_only: bool
 
         if postgresql.is_address(place):
             address = postgresql.parse("path", place)
-            base = folder and postgresql.state_base("state", folder, create=not is_read_only)
+            base = None if folder is None else postgresql.secrets_base(place, folder)
             return Location(address.shown, None, base, address)
         postgresql.refuse_similar("path", place)
     if folder is not None:

@@ -83,19 +83,31 @@ def refuse_similar(name: str, place: str) -> None:
         raise _invalid(name, "it does not begin with postgresql:// or postgres://")
 
 
-def state_base(name: str, folder: str, *, create: bool) -> str:
-    """Returns the path of which the files of a state folder have the beginning.
+def secrets_base(store: str, state: str | None, argument: str = "state") -> str:
+    """Returns the path with which the names of a store's private files begin.
 
-    Raises Unusable if the folder is missing and cannot be created.
+    Args:
+        store: the file, or the address of a database, whose private files are in a state folder.
+        state: the state folder, which is created if it is missing.
+        argument: how the caller named it.
+
+    Raises:
+        InvalidRequest: the store is a database and the folder is not given, or the reverse.
+        Unusable: the folder cannot be created.
     """
-    path = Path(folder).absolute()
-    if create:
-        try:
-            path.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise from_os_error(
-                error, f"{name}: {folder} cannot be created: {error.strerror}"
-            ) from error
+    if not is_address(store):
+        if state is not None:
+            raise invalid(argument, "only a database has a state folder; leave it out")
+        return store
+    if state is None:
+        raise invalid(argument, "missing; give the folder of the keys and clients of this database")
+    path = Path(state).absolute()
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise from_os_error(
+            error, f"{argument}: {state} cannot be created: {error.strerror}"
+        ) from error
     return str(path / _STATE_NAME)
 
 

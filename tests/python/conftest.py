@@ -256,6 +256,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     """Runs a command in a temporary directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COMPTROLLER_DB", raising=False)
+    monkeypatch.delenv("COMPTROLLER_STATE", raising=False)
     monkeypatch.delenv("COMPTROLLER_ACTOR", raising=False)
     monkeypatch.setenv("COLUMNS", "80")
 
