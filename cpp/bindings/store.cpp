@@ -78,21 +78,26 @@ void delete_service(Service* service) {
 }
 
 // Opens a database by the form of its address.
-std::unique_ptr<db::Database> open_database(const std::string& address, bool read_only) {
+std::unique_ptr<db::Database> open_database(const std::string& address, bool read_only,
+                                            const std::optional<std::string>& libpq) {
   if (db::postgresql::is_address(address)) {
+    if (libpq) db::postgresql::offer_libpq(*libpq);
     return db::postgresql::open(address, {read_only, &handle_signals});
   }
   return db::sqlite::open(address, {read_only, address == ":memory:", &handle_signals});
 }
 
-// Returns the function that returns the key from which the secrets of the store's webhooks follow.
-std::function<std::string()> webhook_key_of(const std::string& path) {
+// Returns the function that returns the key from which the secrets of the store's webhooks follow;
+// none if the store has no place for it.
+std::function<std::string()> webhook_key_of(const std::string& path,
+                                            const std::optional<std::string>& secrets_base) {
   if (path == ":memory:") {
     return [key = files::make_secret_key()] { return key; };
   }
   if (db::postgresql::is_address(path)) {
-    return []() -> std::string {
-      throw Error(Code::unsupported, "a PostgreSQL database cannot have webhooks yet");
+    if (!secrets_base) return {};
+    return [base = *secrets_base, folder = std::filesystem::path(*secrets_base).parent_path()] {
+      return files::read_secret_key(base + ".webhook-key", folder.string());
     };
   }
   // Links to a store have the same key.
@@ -110,7 +115,9 @@ std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
   return parameters;
 }
 
-Store::Store(const std::string& path, bool read_only, const py::object& progress) {
+Store::Store(const std::string& path, bool read_only, const py::object& progress,
+             const std::optional<std::string>& libpq,
+             const std::optional<std::string>& secrets_base) {
   store::RecordProgress observer;
   if (!progress.is_none()) {
     observer = [&](std::uint64_t records) {
@@ -119,9 +126,9 @@ Store::Store(const std::string& path, bool read_only, const py::object& progress
     };
   }
   const InterruptibleCall interruptible;
-  auto database = open_database(path, read_only);
+  auto database = open_database(path, read_only, libpq);
   service::Environment environment = service::environment_of(*database);
-  environment.webhook_key = webhook_key_of(path);
+  environment.webhook_key = webhook_key_of(path, secrets_base);
   auto opened = std::make_unique<Service>(std::move(database), std::move(environment), observer);
   ++core_users;  // before delete_service may run
   service_ = {opened.release(), &delete_service};
@@ -313,8 +320,10 @@ void bind_store(py::module_& module) {
   using py::arg;
   freeze(
       py::class_<Store>(module, "Store", py::is_final())
-          .def(py::init<const std::string&, bool, const py::object&>(), arg("path"),
-               arg("read_only") = false, arg("progress") = py::none())
+          .def(py::init<const std::string&, bool, const py::object&,
+                        const std::optional<std::string>&, const std::optional<std::string>&>(),
+               arg("path"), arg("read_only") = false, arg("progress") = py::none(), py::kw_only(),
+               arg("libpq") = py::none(), arg("secrets_base") = py::none())
           .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
                arg("body") = py::none(), arg("idempotency_key") = py::none(),
                arg("request_id") = py::none())

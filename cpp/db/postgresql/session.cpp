@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -33,6 +34,19 @@ void check_address(const std::string& address) {
   throw Error::invalid("address",
                        "is not valid; must be postgresql://[user@]host[:port]/database[?name=value]"
                        ", in which special characters are written as %XX");
+}
+
+// Throws unusable if the server refuses the user or the database, which it says without a code;
+// unavailable if the server cannot be reached, or cannot accept a connection now.
+[[noreturn]] void throw_unconnected(const std::string& message) {
+  constexpr std::array temporary{"starting up", "shutting down",    "recovery mode",
+                                 "too many",    "connection slots", "not accepting",
+                                 "read-only",   "read-write"};
+  const auto mentions = [&](const char* text) { return message.find(text) != std::string::npos; };
+  const bool is_refused = mentions("FATAL:") || mentions("no password supplied");
+  const bool is_temporary = !is_refused || std::ranges::any_of(temporary, mentions);
+  throw Error(is_temporary ? Code::unavailable : Code::unusable,
+              "cannot connect to the database: " + message);
 }
 
 }  // namespace
@@ -66,8 +80,7 @@ Session::Session(const std::string& address, bool is_read_only, const Interrupt&
       if (state == polling_failed) break;
     }
     if (pq_.status(connection_) != connection_ok) {
-      throw Error(Code::unavailable,
-                  "cannot connect to the database: " + one_line(pq_.error_message(connection_)));
+      throw_unconnected(one_line(pq_.error_message(connection_)));
     }
     pq_.set_notice_processor(connection_, [](void*, const char*) {}, nullptr);
     if (pq_.set_nonblocking(connection_, 1) != 0 || pq_.enter_pipeline(connection_) != 1) {

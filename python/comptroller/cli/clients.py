@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from comptroller.cli import screen
-from comptroller.cli.screen import db_option, json_option
+from comptroller.cli.options import db_arguments, db_option, json_option, secrets_base
 from comptroller.errors import InvalidRequest, invalid
 
 if TYPE_CHECKING:
@@ -58,11 +58,13 @@ def add(
     from comptroller.http.oauth import clients as registry
 
     try:
-        client, secret = registry.add(registry.file_of(db), name, customer, scopes or None)
+        client, secret = registry.add(
+            registry.file_of(secrets_base(db)), name, customer, scopes or None
+        )
     except InvalidRequest as error:
         if error.existing is None:
             raise
-        command = shlex.join([error.existing, *screen.db_arguments(db)])
+        command = shlex.join([error.existing, *db_arguments(db)])
         raise invalid(
             "name",
             f"{error.errors[0].message}, or give that client a new secret: "
@@ -79,7 +81,7 @@ def list_(db: str, as_json: bool) -> None:
     _require_server(db)
     from comptroller.http.oauth import clients as registry
 
-    known = registry.read(registry.file_of(db)).values()
+    known = registry.read(registry.file_of(secrets_base(db))).values()
     if as_json:
         screen.write_json({"clients": [_for_machines(client) for client in known]})
         return
@@ -106,7 +108,7 @@ def rotate(client_id: str, db: str, as_json: bool) -> None:
     _require_server(db)
     from comptroller.http.oauth import clients as registry
 
-    client, secret = registry.rotate(registry.file_of(db), client_id)
+    client, secret = registry.rotate(registry.file_of(secrets_base(db)), client_id)
     _show_secret(client, secret, as_json)
 
 
@@ -119,7 +121,7 @@ def revoke(client_id: str, db: str, as_json: bool) -> None:
     _require_server(db)
     from comptroller.http.oauth import clients as registry
 
-    client = registry.revoke(registry.file_of(db), client_id)
+    client = registry.revoke(registry.file_of(secrets_base(db)), client_id)
     if as_json:
         screen.write_json(_for_machines(client))
     else:
@@ -142,7 +144,7 @@ def rotate_keys(db: str, as_json: bool) -> None:
     _require_server(db)
     from comptroller.http.oauth import keys as signing
 
-    made = signing.rotate(signing.file_of(db), time.time())
+    made = signing.rotate(signing.file_of(secrets_base(db)), time.time())
     retired = [
         {"kid": key.kid, "until": _iso(datetime.fromtimestamp(until, UTC))}
         for key, until in made.retired

@@ -115,7 +115,7 @@ def serve(options: ServeOptions) -> int:
         from comptroller.http.server import serving
 
         with (
-            comptroller.open(path) as service,
+            comptroller.open(path, state=options.state) as service,
             serving.listen(options.host, options.port) as bound,
         ):
             address = _address(bound, options)
@@ -135,7 +135,7 @@ def work(assignment: Assignment) -> None:
     try:
         with (
             socket.socket(fileno=assignment.descriptor) as bound,
-            comptroller.open(path) as service,
+            comptroller.open(path, state=assignment.options.state) as service,
         ):
             _serve(service, path, address, bound, assignment.options, share=share)
     finally:
@@ -284,6 +284,7 @@ def _authority(path: str, address: str, options: ServeOptions) -> Authority:
     if options.auth == "local":
         return authority.local_authority(
             path,
+            state=options.state,
             issuer=options.issuer or address,
             audience=options.audience,
             rate=options.rate,

@@ -105,7 +105,7 @@ class App:
         if not isinstance(service.host, LocalHost) or service.host.principal.customer is not None:
             raise invalid("service", "must be a local store that was opened as its operator")
         self.store = service.host.store
-        self._path = service.host.path
+        self._secrets_base = service.host.secrets_base
         self.writes = WritesByLoop(self.store)
         self._authenticator = authenticator
         self.metrics = Metrics(service.host, clock, collectors)
@@ -263,7 +263,7 @@ class App:
         """Sends a signed checkpoint of the journal, and the key that verifies it."""
         caller = await self._admit("journal.checkpoint", exchange)
         require_scope(caller, "operator:read" if caller.is_operator else "journal:read")
-        sign = partial(sign_checkpoint, self.store, caller.principal, self._path)
+        sign = partial(sign_checkpoint, self.store, caller.principal, self._secrets_base)
         signed = await asyncio.get_running_loop().run_in_executor(self._readers, sign)
         await exchange.answer(200, JSON, msgspec.json.encode(signed))
 

@@ -21,6 +21,7 @@ from comptroller.http.oauth.token_endpoint import TokenEndpoint
 from comptroller.http.oauth.tokens import Key, Terms, Verifier
 from comptroller.http.oauth.watched import Watched
 from comptroller.loopback import is_private
+from comptroller.postgresql import secrets_base
 from comptroller.routes import TOKEN_PATH
 
 JWKS_PATH = "/.well-known/jwks.json"
@@ -50,6 +51,7 @@ class Authority(NamedTuple):
 def local_authority(
     store: str,
     *,
+    state: str | None = None,
     issuer: str,
     audience: str | None = None,
     rate: float | None = None,
@@ -60,7 +62,9 @@ def local_authority(
     """Issues tokens to the clients of a store, and accepts only these tokens.
 
     Args:
-        store: the path of the store; the files of keys and clients are beside it.
+        store: the path of the store; the files of keys and clients are beside it. Or the address
+            of a database.
+        state: the folder of the files of keys and clients of a database.
         issuer: the public URL of the application, with the path where it is mounted.
         audience: the audience of the tokens; by default the issuer.
         rate: the limit of requests per second for each client; by default none.
@@ -73,10 +77,11 @@ def local_authority(
         InvalidRequest: the issuer, audience, rate or leeway is invalid.
     """
     _require_url(issuer)
-    key_file = keys.file_of(store)
+    base = secrets_base(store, state)
+    key_file = keys.file_of(base)
     keys.open_or_make(key_file)
     watched_keys = Watched(key_file, keys.read, monotonic)
-    watched_clients: Watched[Clients] = Watched(clients.file_of(store), clients.read, monotonic)
+    watched_clients: Watched[Clients] = Watched(clients.file_of(base), clients.read, monotonic)
     terms = Terms(issuer, audience or issuer, frozenset({ALGORITHM}), leeway_s)
     trust = _Local(watched_keys, watched_clients, clock)
     endpoint = TokenEndpoint(issuer, terms.audience, watched_keys, watched_clients, clock)
