@@ -180,7 +180,14 @@ std::string Service::run(const PreparedCall& read, const Principal& principal,
 Answer Service::call(const Principal& principal, const Call& call) {
   if (call.operation->is_write) {
     PendingWrite write = prepare_write(principal, call);
-    database_->write([&](db::Connection& connection) { write.run(connection); });
+    const auto run = [&](db::Connection& connection) { write.run(connection); };
+    try {
+      database_->write(run);
+    } catch (const Error& error) {
+      // The answer that may have been kept says whether the write was executed.
+      if (error.code() != Code::outcome_unknown || !call.idempotency_key) throw;
+      database_->write(run);
+    }
     return std::move(write.answer());
   }
   const PreparedCall read = prepare_read(principal, call);

@@ -51,21 +51,29 @@ class StreamSelect {
     add(beyond.from, beyond.before, stream, out);
   }
 
-  // The same as one SELECT with an order and a limit of its own; see Dialect::has_ordered_branches.
+  // The same as one SELECT with an order and a limit of its own; see
+  // Dialect::has_ordered_branches. The engine would expect few rows in a range, and sort them.
   std::string ordered_text(std::string_view limit) const {
-    std::string text = range_;
+    const std::string time(path_.index->time);
+    std::string text = columns_.text + " FROM " + std::string(path_.table) + " WHERE ";
+    text += has_range() ? time + " >= ? AND " + time + " < ?" : "true";
+    text += path_.condition;
     if (!key_.empty()) {
-      text.append(" AND (").append(path_.index->time).append(", ").append(key_).append(")");
+      text.append(" AND (").append(time).append(", ").append(key_).append(")");
       text.append(sign_).append("(?, ?)");
     }
     return text + order_and_limit(*path_.index, order_, limit);
   }
   void add_ordered_values(std::size_t stream, const std::optional<Position>& position,
                           std::vector<Value>& out) const {
-    add(path_.range.from, path_.range.before, stream, out);
-    if (!position) return;
-    out.push_back(Value::of(position->created_at));
-    out.push_back(Value::of(position->key));
+    const auto add_both = [&](std::int64_t first, std::int64_t second) {
+      out.push_back(Value::of(first));
+      out.push_back(Value::of(second));
+    };
+    out.insert(out.end(), columns_.values.begin(), columns_.values.end());
+    if (has_range()) add_both(path_.range.from, path_.range.before);
+    add_dimensions(stream, out);
+    if (position) add_both(position->created_at, position->key);
   }
 
  private:
@@ -74,11 +82,15 @@ class StreamSelect {
     out.insert(out.end(), columns_.values.begin(), columns_.values.end());
     out.push_back(Value::of(first));
     out.push_back(Value::of(second));
+    add_dimensions(stream, out);
+  }
+  void add_dimensions(std::size_t stream, std::vector<Value>& out) const {
     for (const auto& values : path_.dimensions) {
       out.push_back(values[stream % values.size()]);
       stream /= values.size();
     }
   }
+  bool has_range() const { return path_.range != TimeRange{}; }
 
   const AccessPath& path_;
   Order order_;

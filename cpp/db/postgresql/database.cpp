@@ -20,19 +20,25 @@ constexpr std::chrono::seconds max_wait_for_reader{30};
 // One bulk write. It inserts row by row, in the database itself.
 class PostgresqlFill final : public Fill {
  public:
-  PostgresqlFill(Writers& writers, bool is_patient) : writers_(writers), is_patient_(is_patient) {}
+  PostgresqlFill(Writers& writers, const Filling& filling) : writers_(writers), filling_(filling) {}
 
   Connection* begin() override { return nullptr; }
   bool write(const Work& work) override {
-    writers_.write_alone(is_patient_,
-                         [&](Connection& connection) { return work(connection, nullptr); });
+    writers_.write_alone(filling_.is_patient, [&](Connection& connection) {
+      const bool keeps = work(connection, nullptr);
+      // Without statistics, lists would sort the table until the server collects them.
+      if (keeps && !filling_.table.empty()) {
+        connection.execute("ANALYZE " + std::string(filling_.table));
+      }
+      return keeps;
+    });
     return true;
   }
   void finish() override {}
 
  private:
   Writers& writers_;
-  bool is_patient_;
+  Filling filling_;
 };
 
 class PostgresqlDatabase final : public Database {
@@ -49,7 +55,7 @@ class PostgresqlDatabase final : public Database {
     writers().write_later(std::move(work), std::move(done));
   }
   std::unique_ptr<Fill> fill(const Filling& filling) override {
-    return std::make_unique<PostgresqlFill>(writers(), filling.is_patient);
+    return std::make_unique<PostgresqlFill>(writers(), filling);
   }
   std::int64_t version() override;
   Commits commits() const override { return writers_ ? writers_->commits() : Commits{}; }

@@ -36,16 +36,15 @@ void check_address(const std::string& address) {
                        ", in which special characters are written as %XX");
 }
 
-// Throws unusable if the server refuses the user or the database, which it says without a code;
-// unavailable if the server cannot be reached, or cannot accept a connection now.
+// Throws unusable if the server refuses the user or the database, which libpq reports only in
+// words; unavailable if the server cannot be reached, or accepts no connection now.
 [[noreturn]] void throw_unconnected(const std::string& message) {
-  constexpr std::array temporary{"starting up", "shutting down",    "recovery mode",
-                                 "too many",    "connection slots", "not accepting",
-                                 "read-only",   "read-write"};
-  const auto mentions = [&](const char* text) { return message.find(text) != std::string::npos; };
-  const bool is_refused = mentions("FATAL:") || mentions("no password supplied");
-  const bool is_temporary = !is_refused || std::ranges::any_of(temporary, mentions);
-  throw Error(is_temporary ? Code::unavailable : Code::unusable,
+  constexpr std::array refusals{"authentication failed", "does not exist",
+                                "no password supplied",  "pg_hba.conf",
+                                "permission denied",     "not permitted"};
+  const bool is_refused = std::ranges::any_of(
+      refusals, [&](const char* refusal) { return message.find(refusal) != std::string::npos; });
+  throw Error(is_refused ? Code::unusable : Code::unavailable,
               "cannot connect to the database: " + message);
 }
 
