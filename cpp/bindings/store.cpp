@@ -10,6 +10,8 @@
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/python_input.hpp"
+#include "db/postgresql/database.hpp"
+#include "db/postgresql/libpq.hpp"
 #include "db/sqlite/database.hpp"
 #include "db/sqlite/open_file.hpp"
 #include "export/exporter.hpp"
@@ -76,8 +78,14 @@ void delete_service(Service* service) {
   --core_users;
 }
 
-bool is_database(const std::string& path) {
-  return path.starts_with("postgresql://") || path.starts_with("postgres://");
+// Opens a database by the form of its address.
+std::unique_ptr<db::Database> open_database(const std::string& address, bool read_only,
+                                            const std::optional<std::string>& libpq) {
+  if (db::postgresql::is_address(address)) {
+    if (libpq) db::postgresql::offer_libpq(*libpq);
+    return db::postgresql::open(address, {read_only, &handle_signals});
+  }
+  return db::sqlite::open(address, {read_only, address == ":memory:", &handle_signals});
 }
 
 // Returns the function that returns the key from which the secrets of the store's webhooks follow;
@@ -87,7 +95,7 @@ std::function<std::string()> webhook_key_of(const std::string& path,
   if (path == ":memory:") {
     return [key = files::make_secret_key()] { return key; };
   }
-  if (is_database(path)) {
+  if (db::postgresql::is_address(path)) {
     if (!secrets_base) return {};
     return [base = *secrets_base, folder = std::filesystem::path(*secrets_base).parent_path()] {
       return files::read_secret_key(base + ".webhook-key", folder.string());
@@ -109,10 +117,8 @@ std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
 }
 
 Store::Store(const std::string& path, bool read_only, const py::object& progress,
-             const std::optional<std::string>& /*libpq*/,
+             const std::optional<std::string>& libpq,
              const std::optional<std::string>& secrets_base) {
-  if (is_database(path))
-    throw Error(Code::unsupported, "this version opens no PostgreSQL database");
   store::RecordProgress observer;
   if (!progress.is_none()) {
     observer = [&](std::uint64_t records) {
@@ -121,11 +127,10 @@ Store::Store(const std::string& path, bool read_only, const py::object& progress
     };
   }
   const InterruptibleCall interruptible;
-  const db::sqlite::OpenOptions options{read_only, path == ":memory:", &handle_signals};
-  service::Environment environment = service::system_environment();
+  auto database = open_database(path, read_only, libpq);
+  service::Environment environment = service::environment_of(*database);
   environment.webhook_key = webhook_key_of(path, secrets_base);
-  auto opened =
-      std::make_unique<Service>(db::sqlite::open(path, options), std::move(environment), observer);
+  auto opened = std::make_unique<Service>(std::move(database), std::move(environment), observer);
   ++core_users;  // before delete_service may run
   service_ = {opened.release(), &delete_service};
 }

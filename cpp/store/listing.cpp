@@ -162,7 +162,19 @@ PageRows Listing::run(const PageQuery& page) const {
     return {page, std::move(visited), *std::move(row), 1};
   }
   Sql row = selection();
-  row.add(" FROM ").add(table_).add(" WHERE key = ?", Value::null());
+  row.add(" FROM ").add(table_).add(" WHERE ");
+  if (connection_.dialect().is_remote) {
+    const auto read = [&](const std::vector<Position>& positions) {
+      std::vector<Value> keys;
+      keys.reserve(positions.size());
+      for (const Position& each : positions) keys.push_back(Value::of(each.key));
+      const std::string direction = page.order == Order::desc ? " DESC" : "";
+      row.add(any_of("key", keys)).add(" ORDER BY ").add(by_time_.time).add(direction);
+      return row.add(", key").add(direction).query(connection_);
+    };
+    return {page, std::move(visited), read};
+  }
+  row.add("key = ?", Value::null());
   return {page, std::move(visited), row.query(connection_), static_cast<int>(row.values.size())};
 }
 
@@ -291,7 +303,7 @@ db::Query Listing::scan(KeyRange keys) const {
     sql.add(" AND " + time + " >= ?", Value::of(range_.from));
     sql.add(" AND " + time + " < ?", Value::of(range_.before));
   }
-  return sql.add(" ORDER BY " + key).query(connection_);
+  return sql.add(" ORDER BY " + key).query_many(connection_);
 }
 
 }  // namespace comptroller::store

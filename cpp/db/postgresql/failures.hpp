@@ -1,0 +1,16 @@
+// The errors of a server, by their code (SQLSTATE).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace comptroller::db::postgresql {
+
+// Throws the Error of a failed statement: Conflict if it met another write and can be executed
+// again, Lost if the server ends the connection.
+[[noreturn]] void throw_failure(std::string_view state, const std::string& message);
+
+// Returns a message of libpq as one line.
+std::string one_line(std::string_view message);
+
+}  // namespace comptroller::db::postgresql
