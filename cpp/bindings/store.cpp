@@ -25,6 +25,7 @@
 #include "service/operations.hpp"
 #include "service/scans.hpp"
 #include "service/service.hpp"
+#include "service/shared_secrets.hpp"
 
 namespace py = pybind11;
 
@@ -369,6 +370,23 @@ void bind_store(py::module_& module) {
                     interruptibly([&] { return service::check(*store.service(), principal); }));
               },
               arg("principal"))
+          .def(
+              "shared_secret",
+              [](const Store& store, const Principal& principal,
+                 const std::string& name) -> std::optional<py::bytes> {
+                return interruptibly(
+                    [&] { return service::read_shared(*store.service(), principal, name); });
+              },
+              arg("principal"), arg("name"))
+          .def(
+              "replace_shared_secret",
+              [](const Store& store, const Principal& principal, const std::string& name,
+                 const std::optional<std::string>& before, const std::string& after) {
+                return interruptibly([&] {
+                  return service::replace_shared(*store.service(), principal, name, before, after);
+                });
+              },
+              arg("principal"), arg("name"), arg("before"), arg("after"))
           .def("close", &Store::close, py::call_guard<GilReleased>()));
 
   module.def("rule_of", &load::rule_of, arg("message"));

@@ -40,14 +40,21 @@ class Location(NamedTuple):
 
 
 class LocalHost:
-    """A store in this process, used as one principal; see Location for its attributes."""
+    """A store that this process opened, used as one principal.
+
+    Attributes:
+        path: see Location.
+        secrets_base: see Location.
+        is_database: whether the store is a database, so that a call waits for another process.
+    """
 
     def __init__(self, store: Store, principal: Principal, location: Location) -> None:
         self.store = store
         self.principal = principal
         self.path = location.path
         self.secrets_base = location.secrets_base
-        self._origin = location.database and location.name
+        self.is_database = location.database is not None
+        self._origin = location.name if self.is_database else None
         if location.path is not None:
             self._origin = str(Path(location.path).resolve())
 
@@ -215,7 +222,7 @@ def _locate(place: str, state: str | os.PathLike[str] | None) -> Location:
 
         if postgresql.is_address(place):
             address = postgresql.parse("path", place)
-            base = None if folder is None else postgresql.secrets_base(place, folder)
+            base = None if folder is None else postgresql.state_base(folder)
             return Location(address.shown, None, base, address)
         postgresql.refuse_similar("path", place)
     if folder is not None:

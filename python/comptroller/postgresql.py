@@ -83,30 +83,17 @@ def refuse_similar(name: str, place: str) -> None:
         raise _invalid(name, "it does not begin with postgresql:// or postgres://")
 
 
-def secrets_base(store: str, state: str | None, argument: str = "state") -> str:
-    """Returns the path with which the names of a store's private files begin.
+def state_base(folder: str) -> str:
+    """Returns the path with which the names of the files in a state folder begin.
 
-    Args:
-        store: the file, or the address of a database, whose private files are in a state folder.
-        state: the state folder, which is created if it is missing.
-        argument: how the caller named it.
-
-    Raises:
-        InvalidRequest: the store is a database and the folder is not given, or the reverse.
-        Unusable: the folder cannot be created.
+    Creates a missing folder. Raises Unusable if that fails.
     """
-    if not is_address(store):
-        if state is not None:
-            raise invalid(argument, "only a database has a state folder; leave it out")
-        return store
-    if state is None:
-        raise invalid(argument, "missing; give the folder of the keys and clients of this database")
-    path = Path(state).absolute()
+    path = Path(folder).absolute()
     try:
         path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise from_os_error(
-            error, f"{argument}: {state} cannot be created: {error.strerror}"
+            error, f"state: {folder} cannot be created: {error.strerror}"
         ) from error
     return str(path / _STATE_NAME)
 

@@ -122,10 +122,5 @@ def state_of(db: str) -> str | None:
     return None
 
 
-def secrets_base(db: str) -> str:
-    """Return the path with which the names of the private files of a store begin."""
-    return postgresql.secrets_base(db, state_of(db), "--state")
-
-
 def _is_typed(ctx: click.Context, param: click.Parameter) -> bool:
     return ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE

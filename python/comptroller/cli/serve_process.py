@@ -180,7 +180,7 @@ def _serve(
     from comptroller.webhooks.delivering import delivering
     from comptroller.webhooks.endpoint import Counts
 
-    authority = None if options.auth == "off" else _authority(path, address, options)
+    authority = None if options.auth == "off" else _authority(service, address, options)
     log = life.log if life else _log(share)
     counts = Counts()
     app = _app(service, authority, log, options, Deliveries(counts))
@@ -278,13 +278,12 @@ def _operations(app: App, authority: Authority | None, log: Log) -> ShortOperati
     return ShortOperations(app, authority.authenticator, log)
 
 
-def _authority(path: str, address: str, options: ServeOptions) -> Authority:
+def _authority(service: comptroller.Service, address: str, options: ServeOptions) -> Authority:
     from comptroller.http.oauth import authority
 
     if options.auth == "local":
         return authority.local_authority(
-            path,
-            state=options.state,
+            service,
             issuer=options.issuer or address,
             audience=options.audience,
             rate=options.rate,

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 from command_line import Run
-from comptroller.cli.options import db_option, secrets_base, state_of
+from comptroller.cli.options import db_option, state_of
 
 ADDRESS = "postgresql://ann:s3cret@nowhere.invalid/books"
 SHOWN = "postgresql://ann@nowhere.invalid/books"
@@ -62,42 +62,39 @@ def test_an_address_in_the_environment_is_not_quoted(
     assert "s3" not in ended.err
 
 
-# The arguments, COMPTROLLER_STATE, and the beginning of the names of private files.
+# The arguments, COMPTROLLER_STATE, and the state folder.
 PLACES = [
-    (["--db", SHOWN, "--state", "kept"], None, "kept/store"),
-    (["--db", SHOWN], "kept", "kept/store"),
-    (["--db", SHOWN, "--state", "kept"], "other", "kept/store"),
-    (["--db", "books.db"], "kept", "books.db"),
-    (["--db", "books.db"], None, "books.db"),
+    (["--db", SHOWN, "--state", "kept"], None, "kept"),
+    (["--db", SHOWN], "kept", "kept"),
+    (["--db", SHOWN, "--state", "kept"], "other", "kept"),
+    (["--db", SHOWN], None, "None"),
+    (["--db", "books.db"], "kept", "None"),
 ]
 
 
-@pytest.mark.parametrize(("words", "variable", "base"), PLACES)
-def test_the_private_files_of_a_database_are_in_its_state_folder(
-    tmp_path: Path,
+@pytest.mark.parametrize(("words", "variable", "folder"), PLACES)
+def test_only_a_database_has_a_state_folder(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     words: list[str],
     variable: str | None,
-    base: str,
+    folder: str,
 ) -> None:
     @click.command()
     @db_option
     def shown(db: str) -> None:
-        click.echo(secrets_base(db))
+        click.echo(str(state_of(db)))
 
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COMPTROLLER_STATE", raising=False)
     if variable is not None:
         monkeypatch.setenv("COMPTROLLER_STATE", variable)
     shown.main(words, standalone_mode=False)
-    assert tmp_path / capsys.readouterr().out.strip() == tmp_path / base
-    if base.startswith("kept"):
-        assert (tmp_path / "kept").stat().st_mode & 0o777 == 0o700
+    assert capsys.readouterr().out == f"{folder}\n"
 
 
 # Commands that need a state folder, or accept none; and their message.
 REFUSED = {
-    "clients list --db store.db --state kept": "--state is the folder of a database",
+    "webhooks list --db store.db --state kept": "--state is the folder of a database",
     "--state kept check --db store.db": "--state is the folder of a database",
     "serve --db postgresql://nowhere.invalid/b": "--auth local needs --state FOLDER",
     "sample claims --rows 1 --state kept": "No such option",

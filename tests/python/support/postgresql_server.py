@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 #: A role that needs this password; every other role of the socket needs none.
-GUARDED, PASSWORD = "guarded", "p@ss/w:rd%?"
+GUARDED, PASSWORD = "guarded", "p@s3cret/:%?"
 
 # The user of the server, if the tests run as root, which PostgreSQL refuses.
 _UNPRIVILEGED = ("postgres", "nobody")
@@ -211,7 +211,7 @@ def _keep(lock: Path) -> None:
             (data / "pg_hba.conf").write_text(_HBA)
             subprocess.run([*control, "start", "-w", "-l", log, "-o", options], check=True, **how)
             password = PASSWORD.replace("'", "''")
-            Server(folder).execute(f"CREATE ROLE {GUARDED} LOGIN PASSWORD '{password}'")
+            Server(folder).execute(f"CREATE ROLE {GUARDED} SUPERUSER LOGIN PASSWORD '{password}'")
             print(folder, flush=True)
             os.close(sys.stdout.fileno())
             fcntl.flock(file, fcntl.LOCK_EX)
