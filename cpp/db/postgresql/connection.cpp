@@ -1,7 +1,6 @@
 #include "db/postgresql/connection.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "model/error.hpp"
@@ -21,46 +20,10 @@ std::unique_ptr<Symbols> make_symbols(PostgresqlConnection& connection, SharedSy
 }  // namespace
 
 PostgresqlConnection::PostgresqlConnection(std::unique_ptr<Session> session, SharedSymbols* symbols)
-    : Connection(make_symbols(*this, symbols)), session_(std::move(session)) {}
-
-std::vector<Result> PostgresqlConnection::run_all(const std::function<void(Session&)>& add) {
-  const std::size_t before = later_.size() + beginning_.size();
-  for (const std::string& sql : std::exchange(later_, {})) session_->add_statement(sql);
-  for (const std::string& sql : std::exchange(beginning_, {})) session_->add_statement(sql);
-  try {
-    add(*session_);
-  } catch (...) {
-    // The transaction is undone; what was sent must not be mistaken for the results of others.
-    try {
-      session_->run();
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the first failure counts
-    }
-    throw;
-  }
-  std::vector<Result> results = session_->run();
-  results.erase(results.begin(), std::next(results.begin(), static_cast<std::ptrdiff_t>(before)));
-  return results;
-}
-
-Prepared PostgresqlConnection::prepare(Translation text) {
-  Prepared prepared{std::move(text), make_name("s"), {}, {}, {}};
-  const Result described = run([&](Session& session) {
-    session.add_prepare(prepared.name, prepared.text.sql);
-    session.add_describe(prepared.name);
-  });
-  const Libpq& pq = libpq();
-  for (int index = 0; index < pq.count_parameters(described.get()); ++index) {
-    prepared.parameter_types.push_back(pq.parameter_type(described.get(), index));
-  }
-  for (int index = 0; index < pq.count_columns(described.get()); ++index) {
-    prepared.column_types.push_back(pq.column_type(described.get(), index));
-    prepared.column_names.emplace_back(pq.column_name(described.get(), index));
-  }
-  return prepared;
-}
+    : Connection(make_symbols(*this, symbols)), Channel(std::move(session)) {}
 
 void PostgresqlConnection::execute(const std::string& sql) {
-  run([&](Session& session) { session.add_statement(sql); });
+  exchange([&](Session& session) { session.add_statement(sql); });
 }
 
 std::vector<Insertion> PostgresqlConnection::insert_new(const InsertStatement& statement,
@@ -71,7 +34,7 @@ std::vector<Insertion> PostgresqlConnection::insert_new(const InsertStatement& s
   Query query(insert);
   while (insertions.size() < rows) {
     const std::size_t end = std::min(rows, insertions.size() + rows_in_pipeline);
-    const auto results = run_all([&](Session& session) {
+    const auto results = exchange_all([&](Session& session) {
       for (std::size_t row = insertions.size(); row < end; ++row) {
         bind(query, row);
         insert.add_run(session);
@@ -86,24 +49,18 @@ std::vector<Insertion> PostgresqlConnection::insert_new(const InsertStatement& s
   return insertions;
 }
 
-void PostgresqlConnection::begin(State state, std::vector<std::string> statements) {
-  roll_back();  // of a transaction whose end failed
-  state_ = state;
-  ++transactions_;
-  beginning_ = std::move(statements);
+void PostgresqlConnection::begin_with(Mode mode, std::vector<std::string> statements) {
+  begin(std::move(statements));
+  mode_ = mode;
   has_journal_ = false;
 }
 
-void PostgresqlConnection::begin_now() {
-  run_all([](Session&) {});
-}
-
 void PostgresqlConnection::begin_snapshot() {
-  begin(State::reading, {read_only});
+  begin_with(Mode::reading, {read_only});
 }
 
 void PostgresqlConnection::begin_snapshot_of(const std::string& exported) {
-  begin(State::reading, {read_only, "SET TRANSACTION SNAPSHOT '" + exported + "'"});
+  begin_with(Mode::reading, {read_only, "SET TRANSACTION SNAPSHOT '" + exported + "'"});
 }
 
 void PostgresqlConnection::end_snapshot() noexcept {
@@ -122,51 +79,16 @@ std::vector<std::string> begin_writing(std::chrono::milliseconds max_wait, const
 
 // The mode of ordinary writes conflicts with that of bulk writes, not with itself.
 void PostgresqlConnection::begin_write(std::chrono::milliseconds max_wait) {
-  begin(State::writing, begin_writing(max_wait, "ROW EXCLUSIVE"));
+  begin_with(Mode::writing, begin_writing(max_wait, "ROW EXCLUSIVE"));
 }
 
 void PostgresqlConnection::begin_bulk(std::chrono::milliseconds max_wait) {
-  begin(State::writing_alone, begin_writing(max_wait, "SHARE ROW EXCLUSIVE"));
+  begin_with(Mode::writing_alone, begin_writing(max_wait, "SHARE ROW EXCLUSIVE"));
 }
 
 void PostgresqlConnection::lock_journal() {
-  if (state_ != State::writing || std::exchange(has_journal_, true)) return;
+  if (!locks_rows() || std::exchange(has_journal_, true)) return;
   query("SELECT only_row FROM journal_writer FOR UPDATE").step();
-}
-
-void PostgresqlConnection::commit() {
-  const bool has_begun = beginning_.empty();
-  beginning_.clear();
-  if (!has_begun) {
-    state_ = State::idle;
-    return;
-  }
-  // COMMIT would undo it without an error.
-  if (session_->has_failed()) {
-    throw Error(Code::internal, "a write went on after one of its statements had failed");
-  }
-  session_->add_statement("COMMIT");
-  try {
-    session_->run(false);
-  } catch (const Lost& lost) {
-    throw Error(Code::outcome_unknown,
-                lost.detail() +
-                    "; the write may have been executed: repeat it with the same "
-                    "Idempotency-Key, or read the record first");
-  }
-  state_ = State::idle;
-}
-
-void PostgresqlConnection::roll_back() noexcept {
-  const bool has_begun = beginning_.empty();
-  beginning_.clear();
-  if (std::exchange(state_, State::idle) == State::idle || !has_begun) return;
-  try {
-    if (!session_->is_usable()) return;
-    session_->add_statement("ROLLBACK");
-    session_->run(false);
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the session is not used again
-  }
 }
 
 }  // namespace comptroller::db::postgresql

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "db/database.hpp"
-#include "db/postgresql/session.hpp"
 
 namespace comptroller::db::postgresql {
 

@@ -4,7 +4,16 @@
 #include <string>
 #include <string_view>
 
+#include "model/error.hpp"
+
 namespace comptroller::db::postgresql {
+
+// The connection was lost, or the server is shutting down. Whether the last request was executed is
+// not known.
+class Lost : public Error {
+ public:
+  using Error::Error;
+};
 
 // Throws the Error of a failed statement: Conflict if it met another write and can be executed
 // again, Lost if the server ends the connection.

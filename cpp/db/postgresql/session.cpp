@@ -7,8 +7,6 @@
 #include <array>
 #include <string_view>
 
-#include "db/postgresql/failures.hpp"
-
 namespace comptroller::db::postgresql {
 
 namespace {

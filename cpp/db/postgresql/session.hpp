@@ -11,17 +11,10 @@
 #include <vector>
 
 #include "db/interrupt.hpp"
+#include "db/postgresql/failures.hpp"
 #include "db/postgresql/libpq.hpp"
-#include "model/error.hpp"
 
 namespace comptroller::db::postgresql {
-
-// The connection was lost, or the server is shutting down. Whether the last request was executed is
-// not known.
-class Lost : public Error {
- public:
-  using Error::Error;
-};
 
 struct ClearResult {
   void operator()(PGresult* result) const { libpq().clear(result); }

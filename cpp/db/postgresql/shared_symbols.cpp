@@ -1,19 +1,13 @@
 #include "db/postgresql/shared_symbols.hpp"
 
-#include <utility>
-
-#include "db/postgresql/connection.hpp"
+#include "db/postgresql/failures.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::postgresql {
 
-SharedSymbols::SharedSymbols(Connect connect) : connect_(std::move(connect)) {}
-
-SharedSymbols::~SharedSymbols() = default;
-
 template <class Work>
 auto SharedSymbols::with_connection(const Work& work) {
-  if (connection_ && connection_->is_usable()) {
+  if (connection_) {
     try {
       return work(*connection_);
     } catch (const Lost&) {  // NOLINT(bugprone-empty-catch): each statement can be executed again

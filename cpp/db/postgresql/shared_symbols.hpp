@@ -11,19 +11,16 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "db/symbols.hpp"
+#include "db/database.hpp"
 
 namespace comptroller::db::postgresql {
-
-class PostgresqlConnection;
 
 // Safe for many threads.
 class SharedSymbols {
  public:
-  using Connect = std::function<std::unique_ptr<PostgresqlConnection>()>;
+  using Connect = std::function<std::unique_ptr<Connection>()>;
 
-  explicit SharedSymbols(Connect connect);
-  ~SharedSymbols();
+  explicit SharedSymbols(Connect connect) : connect_(std::move(connect)) {}
   SharedSymbols(const SharedSymbols&) = delete;
   SharedSymbols& operator=(const SharedSymbols&) = delete;
 
@@ -43,7 +40,7 @@ class SharedSymbols {
 
   Connect connect_;
   std::mutex mutex_;
-  std::unique_ptr<PostgresqlConnection> connection_;
+  std::unique_ptr<Connection> connection_;
   std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>> keys_;
   std::unordered_map<std::int64_t, std::string> texts_;
 };

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <utility>
 
-#include "db/postgresql/connection.hpp"
 #include "db/postgresql/values.hpp"
 #include "model/error.hpp"
 
@@ -20,9 +19,10 @@ int count_rows(const Result& result) {
 
 }  // namespace
 
-PostgresqlStatement::PostgresqlStatement(PostgresqlConnection& connection, const Prepared& prepared,
-                                         bool is_in_parts)
-    : connection_(connection),
+PostgresqlStatement::PostgresqlStatement(Channel& channel, StatementCache& cache,
+                                         const Prepared& prepared, bool is_in_parts)
+    : channel_(channel),
+      cache_(cache),
       prepared_(prepared),
       is_in_parts_(is_in_parts),
       parameters_(prepared.parameter_types.size()),
@@ -70,26 +70,26 @@ void PostgresqlStatement::execute(const Prepared& prepared) {
   result_.reset();
   row_ = -1;
   const Parameters given = parameters();
-  const bool has_cursor = is_in_parts_ && connection_.transaction() != 0;
+  const bool has_cursor = is_in_parts_ && channel_.transaction() != 0;
   has_all_ = !has_cursor;
   if (has_cursor) {
-    const std::string name = connection_.make_name("c");
-    result_ = connection_.run([&](Session& session) {
+    const std::string name = channel_.make_name("c");
+    result_ = channel_.exchange([&](Session& session) {
       session.add_statement("DECLARE " + name + " NO SCROLL CURSOR FOR " + prepared.text.sql,
                             prepared.parameter_types, given);
       session.add_statement("FETCH " + std::to_string(rows_of_part) + " FROM " + name);
     });
     cursor_ = name;
-    transaction_ = connection_.transaction();
+    transaction_ = channel_.transaction();
   } else {
     result_ =
-        connection_.run([&](Session& session) { session.add_prepared(prepared.name, given); });
+        channel_.exchange([&](Session& session) { session.add_prepared(prepared.name, given); });
   }
 }
 
 void PostgresqlStatement::fetch() {
   row_ = -1;
-  result_ = connection_.run([&](Session& session) {
+  result_ = channel_.exchange([&](Session& session) {
     session.add_statement("FETCH " + std::to_string(rows_of_part) + " FROM " + cursor_);
   });
 }
@@ -116,7 +116,7 @@ std::int64_t PostgresqlStatement::run() {
 }
 
 std::optional<std::int64_t> PostgresqlStatement::insert() {
-  execute(connection_.prepare_returning_key(prepared_.text));
+  execute(cache_.prepare_returning_key(prepared_.text));
   const Result result = std::move(result_);
   return key_of(result);
 }
@@ -150,9 +150,9 @@ std::string PostgresqlStatement::place_of(int index, std::size_t) {
 void PostgresqlStatement::close_cursor() noexcept {
   if (cursor_.empty()) return;
   const std::string name = std::exchange(cursor_, {});
-  if (connection_.transaction() != transaction_ || connection_.session().has_failed()) return;
+  if (channel_.transaction() != transaction_ || channel_.session().has_failed()) return;
   try {
-    connection_.run([&](Session& session) { session.add_statement("CLOSE " + name); });
+    channel_.exchange([&](Session& session) { session.add_statement("CLOSE " + name); });
   } catch (
       const std::exception&) {  // NOLINT(bugprone-empty-catch): the transaction's end closes it
   }
@@ -176,15 +176,28 @@ PostgresqlStatement& StatementCache::take(std::string_view sql, bool is_in_parts
     return !each.is_in_use() && each.is_in_parts() == is_in_parts;
   });
   if (idle == entry.statements.end()) {
-    entry.statements.emplace_front(connection_, entry.prepared, is_in_parts);
+    entry.statements.emplace_front(channel_, *this, entry.prepared, is_in_parts);
     idle = entry.statements.begin();
   }
   idle->use();
   return *idle;
 }
 
-const Prepared& StatementCache::prepare(std::string_view sql) {
-  return entry_of(sql).prepared;
+Prepared StatementCache::prepare(Translation text) {
+  Prepared prepared{std::move(text), channel_.make_name("s"), {}, {}, {}};
+  const Result described = channel_.exchange([&](Session& session) {
+    session.add_prepare(prepared.name, prepared.text.sql);
+    session.add_describe(prepared.name);
+  });
+  const Libpq& pq = libpq();
+  for (int index = 0; index < pq.count_parameters(described.get()); ++index) {
+    prepared.parameter_types.push_back(pq.parameter_type(described.get(), index));
+  }
+  for (int index = 0; index < pq.count_columns(described.get()); ++index) {
+    prepared.column_types.push_back(pq.column_type(described.get(), index));
+    prepared.column_names.emplace_back(pq.column_name(described.get(), index));
+  }
+  return prepared;
 }
 
 StatementCache::Entry& StatementCache::entry_of(std::string_view sql) {
@@ -192,7 +205,7 @@ StatementCache::Entry& StatementCache::entry_of(std::string_view sql) {
   if (found == entries_.end()) {
     make_room();
     Entry entry;
-    entry.prepared = connection_.prepare(translate(sql));
+    entry.prepared = prepare(translate(sql));
     found = entries_.emplace(std::string(sql), std::move(entry)).first;
   }
   found->second.last_use = ++uses_;
@@ -206,7 +219,7 @@ void StatementCache::make_room() {
   };
   const auto oldest = std::ranges::min_element(entries_, {}, rank);
   if (!oldest->second.is_idle()) return;
-  connection_.run_later("DEALLOCATE " + oldest->second.prepared.name);
+  channel_.run_later("DEALLOCATE " + oldest->second.prepared.name);
   entries_.erase(oldest);
 }
 

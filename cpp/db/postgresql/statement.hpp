@@ -9,14 +9,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "db/postgresql/session.hpp"
+#include "db/postgresql/channel.hpp"
 #include "db/postgresql/translation.hpp"
 #include "db/query.hpp"
 #include "db/symbols.hpp"
 
 namespace comptroller::db::postgresql {
 
-class PostgresqlConnection;
+class StatementCache;
 
 // A text that the server has prepared.
 struct Prepared {
@@ -31,7 +31,8 @@ struct Prepared {
 // Must not outlive its connection.
 class PostgresqlStatement final : public Statement {
  public:
-  PostgresqlStatement(PostgresqlConnection& connection, const Prepared& prepared, bool is_in_parts);
+  PostgresqlStatement(Channel& channel, StatementCache& cache, const Prepared& prepared,
+                      bool is_in_parts);
   ~PostgresqlStatement() override { close_cursor(); }
   PostgresqlStatement(const PostgresqlStatement&) = delete;
   PostgresqlStatement& operator=(const PostgresqlStatement&) = delete;
@@ -61,7 +62,8 @@ class PostgresqlStatement final : public Statement {
   void close_cursor() noexcept;
   Parameters parameters() const;
 
-  PostgresqlConnection& connection_;
+  Channel& channel_;
+  StatementCache& cache_;
   const Prepared& prepared_;
   bool is_in_parts_;
   std::vector<Parameter> parameters_;
@@ -81,12 +83,14 @@ class StatementCache {
  public:
   static constexpr std::size_t max_texts = 256;
 
-  explicit StatementCache(PostgresqlConnection& connection) : connection_(connection) {}
+  explicit StatementCache(Channel& channel) : channel_(channel) {}
 
   // Returns a statement, which is in use until it is reset.
   PostgresqlStatement& take(std::string_view sql, bool is_in_parts);
-  // Returns a text as prepared.
-  const Prepared& prepare(std::string_view sql);
+  // Returns an INSERT that returns the key of the row, with the same parameters.
+  const Prepared& prepare_returning_key(const Translation& insert) {
+    return entry_of(insert.sql + " RETURNING key").prepared;
+  }
 
  private:
   struct Entry {
@@ -98,9 +102,10 @@ class StatementCache {
   };
 
   Entry& entry_of(std::string_view sql);
+  Prepared prepare(Translation text);
   void make_room();
 
-  PostgresqlConnection& connection_;
+  Channel& channel_;
   std::unordered_map<std::string, Entry, TextHash, std::equal_to<>> entries_;
   std::uint64_t uses_ = 0;
 };
