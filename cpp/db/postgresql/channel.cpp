@@ -7,8 +7,9 @@ namespace comptroller::db::postgresql {
 
 std::vector<Result> Channel::exchange_all(const std::function<void(Session&)>& add) {
   const std::size_t before = later_.size() + beginning_.size();
-  for (const std::string& sql : std::exchange(later_, {})) session_->add_statement(sql);
+  // A pipeline is a transaction until BEGIN, whose isolation level no statement may precede.
   for (const std::string& sql : std::exchange(beginning_, {})) session_->add_statement(sql);
+  for (const std::string& sql : std::exchange(later_, {})) session_->add_statement(sql);
   try {
     add(*session_);
   } catch (...) {

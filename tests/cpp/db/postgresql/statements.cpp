@@ -138,6 +138,7 @@ TEST_CASE("more texts than are kept prepared can be used") {
   Things things;
   for (int round = 0; round < 2; ++round) {
     for (std::int64_t number = 0; number < 300; ++number) {
+      const Snapshot snapshot(things.connection);
       Query row = things.connection.query("SELECT " + std::to_string(number));
       REQUIRE(row.step());
       REQUIRE(row.number(0) == number);
