@@ -81,7 +81,7 @@ void Pool::take_back(std::unique_ptr<PostgresqlConnection> connection) noexcept 
   connection->roll_back();  // the user may have failed inside a transaction
   {
     const std::lock_guard lock(mutex_);
-    if (!connection->is_usable() || !connection->session().is_idle()) {
+    if (connection->session().is_broken() || !connection->session().is_idle()) {
       idle_.clear();  // the server has probably ended the others, too
     } else if (idle_.size() < max_idle_connections) {
       idle_.push_back(std::move(connection));
