@@ -5,6 +5,7 @@
 #   make test       lint, tests of the core, tests of the package that are not slow; for each change
 #   make check      make test, clang-tidy, documentation, branch coverage of the core, a wheel, and the slow
 #                   tests (browsers, Spark, fuzzed requests, notebooks, killed processes)
+#   make test-postgresql   the tests with a PostgreSQL server, which they start and end
 #   make torture    the long checks of the promises, at most an hour, and docs/reliability-results.md; of one
 #                   promise with PROMISE=n, of the tests whose names match with CHECK=name
 #   make lint       ruff, mypy, clang-format
@@ -46,7 +47,7 @@ endif
 CPP_FILES := $(shell find cpp tests/cpp tests/faults tests/power -name '*.cpp' -o -name '*.hpp')
 CORE_FILES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.sql')
 
-.PHONY: help demo test check torture torture-planted lint generate docs pictures wheels bench coverage sanitize fuzz clean
+.PHONY: help demo test test-postgresql check torture torture-planted lint generate docs pictures wheels bench coverage sanitize fuzz clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -55,9 +56,13 @@ demo: .venv/package
 
 test: lint core-tests .venv/npm/created .venv/go/created
 	@echo "== tests of the package"
-	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m 'not slow'
+	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m 'not slow and not postgresql'
 
-check: test tidy docs core-coverage .venv/generator/created .venv/npm/created .venv/go/created $(WHEEL) | test-system
+test-postgresql: .venv/package .venv/postgresql/created
+	@echo "== tests with PostgreSQL"
+	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m postgresql tests/python/postgresql
+
+check: test test-postgresql tidy docs core-coverage .venv/generator/created .venv/npm/created .venv/go/created $(WHEEL) | test-system
 	@echo "== slow tests of the package"
 	@$(BIN)/pytest -n auto --dist loadgroup -m slow
 
@@ -154,6 +159,13 @@ test-system: | system
 	@rm -rf .venv/generator
 	@$(PYTHON) -m venv --without-pip .venv/generator
 	@$(PIP) --python .venv/generator install --quiet --group generator
+	@touch $@
+
+# A PostgreSQL server for the tests: that of the system, or else of a package.
+.venv/postgresql/created: tests/python/support/postgresql_server.py .venv/tools
+	@mkdir -p .venv/postgresql
+	@$(BIN)/python $< true 2>/dev/null || $(PIP) install --quiet --group postgresql
+	@$(BIN)/python $< true
 	@touch $@
 
 # The package of npm that verifies webhooks in a test, if npm is installed.

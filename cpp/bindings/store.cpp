@@ -10,6 +10,8 @@
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
 #include "bindings/python_input.hpp"
+#include "db/postgresql/database.hpp"
+#include "db/postgresql/libpq.hpp"
 #include "db/sqlite/database.hpp"
 #include "db/sqlite/open_file.hpp"
 #include "export/exporter.hpp"
@@ -23,6 +25,7 @@
 #include "service/operations.hpp"
 #include "service/scans.hpp"
 #include "service/service.hpp"
+#include "service/shared_secrets.hpp"
 
 namespace py = pybind11;
 
@@ -75,10 +78,28 @@ void delete_service(Service* service) {
   --core_users;
 }
 
-// Returns the function that returns the key from which the secrets of the store's webhooks follow.
-std::function<std::string()> webhook_key_of(const std::string& path) {
+// Opens a database by the form of its address.
+std::unique_ptr<db::Database> open_database(const std::string& address, bool read_only,
+                                            const std::optional<std::string>& libpq) {
+  if (db::postgresql::is_address(address)) {
+    if (libpq) db::postgresql::offer_libpq(*libpq);
+    return db::postgresql::open(address, {read_only, &handle_signals});
+  }
+  return db::sqlite::open(address, {read_only, address == ":memory:", &handle_signals});
+}
+
+// Returns the function that returns the key from which the secrets of the store's webhooks follow;
+// none if the store has no place for it.
+std::function<std::string()> webhook_key_of(const std::string& path,
+                                            const std::optional<std::string>& secrets_base) {
   if (path == ":memory:") {
     return [key = files::make_secret_key()] { return key; };
+  }
+  if (db::postgresql::is_address(path)) {
+    if (!secrets_base) return {};
+    return [base = *secrets_base, folder = std::filesystem::path(*secrets_base).parent_path()] {
+      return files::read_secret_key(base + ".webhook-key", folder.string());
+    };
   }
   // Links to a store have the same key.
   return [path = std::filesystem::weakly_canonical(path).string()] {
@@ -95,7 +116,9 @@ std::vector<service::Parameter> to_parameters(const Parameters& pairs) {
   return parameters;
 }
 
-Store::Store(const std::string& path, bool read_only, const py::object& progress) {
+Store::Store(const std::string& path, bool read_only, const py::object& progress,
+             const std::optional<std::string>& libpq,
+             const std::optional<std::string>& secrets_base) {
   store::RecordProgress observer;
   if (!progress.is_none()) {
     observer = [&](std::uint64_t records) {
@@ -104,11 +127,10 @@ Store::Store(const std::string& path, bool read_only, const py::object& progress
     };
   }
   const InterruptibleCall interruptible;
-  const db::sqlite::OpenOptions options{read_only, path == ":memory:", &handle_signals};
-  service::Environment environment = service::system_environment();
-  environment.webhook_key = webhook_key_of(path);
-  auto opened =
-      std::make_unique<Service>(db::sqlite::open(path, options), std::move(environment), observer);
+  auto database = open_database(path, read_only, libpq);
+  service::Environment environment = service::environment_of(*database);
+  environment.webhook_key = webhook_key_of(path, secrets_base);
+  auto opened = std::make_unique<Service>(std::move(database), std::move(environment), observer);
   ++core_users;  // before delete_service may run
   service_ = {opened.release(), &delete_service};
 }
@@ -300,8 +322,10 @@ void bind_store(py::module_& module) {
   using py::arg;
   freeze(
       py::class_<Store>(module, "Store", py::is_final())
-          .def(py::init<const std::string&, bool, const py::object&>(), arg("path"),
-               arg("read_only") = false, arg("progress") = py::none())
+          .def(py::init<const std::string&, bool, const py::object&,
+                        const std::optional<std::string>&, const std::optional<std::string>&>(),
+               arg("path"), arg("read_only") = false, arg("progress") = py::none(), py::kw_only(),
+               arg("libpq") = py::none(), arg("secrets_base") = py::none())
           .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
                arg("body") = py::none(), arg("idempotency_key") = py::none(),
                arg("request_id") = py::none())
@@ -348,6 +372,23 @@ void bind_store(py::module_& module) {
                     interruptibly([&] { return service::check(*store.service(), principal); }));
               },
               arg("principal"))
+          .def(
+              "shared_secret",
+              [](const Store& store, const Principal& principal,
+                 const std::string& name) -> std::optional<py::bytes> {
+                return interruptibly(
+                    [&] { return service::read_shared(*store.service(), principal, name); });
+              },
+              arg("principal"), arg("name"))
+          .def(
+              "replace_shared_secret",
+              [](const Store& store, const Principal& principal, const std::string& name,
+                 const std::optional<std::string>& before, const std::string& after) {
+                return interruptibly([&] {
+                  return service::replace_shared(*store.service(), principal, name, before, after);
+                });
+              },
+              arg("principal"), arg("name"), arg("before"), arg("after"))
           .def("close", &Store::close, py::call_guard<GilReleased>()));
 
   module.def("rule_of", &load::rule_of, arg("message"));

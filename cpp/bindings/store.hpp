@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,7 +23,11 @@ std::vector<service::Parameter> to_parameters(const Parameters& pairs);
 class Store {
  public:
   // `progress` is called with the number of records while the store gets its journal, or None.
-  Store(const std::string& path, bool read_only, const pybind11::object& progress);
+  // `path` is a file, ":memory:", or the address of a PostgreSQL database. Only for a database:
+  // `libpq` is the library to use if COMPTROLLER_LIBPQ names none, by default that of the system;
+  // `secrets_base` begins the names of its private files, by default it has none.
+  Store(const std::string& path, bool read_only, const pybind11::object& progress,
+        const std::optional<std::string>& libpq, const std::optional<std::string>& secrets_base);
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;

@@ -11,8 +11,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "db/dialect.hpp"
 #include "db/query.hpp"
 #include "db/readable_view.hpp"
 #include "db/symbols.hpp"
@@ -47,16 +49,26 @@ struct InsertStatement {
 // after the filling.
 enum class Insertion : std::uint8_t { inserted, taken, deferred };
 
+// A write met a change of another write that ran at the same time, such as a unique value that is
+// taken now. A driver that runs several writes at once runs the work of the write again.
+class Conflict : public Error {
+ public:
+  using Error::Error;
+};
+
 class Connection : public Statements {
  public:
-  Connection() : symbols_(*this) {}
+  Connection() : Connection(std::make_unique<Symbols>(*this)) {}
+
+  virtual const Dialect& dialect() const = 0;
 
   // Inserts rows in order. `bind` binds the parameters of a row; they must live until the next call
   // of `bind`. A driver may send many rows together. It defers rows only while a Fill of the table
-  // has not finished.
+  // has not finished. If the keys of inserted rows may have gaps, it appends them to `keys`.
   using BindRow = std::function<void(Query& query, std::size_t row)>;
   virtual std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
-                                            const BindRow& bind) {
+                                            const BindRow& bind,
+                                            std::vector<std::int64_t>& /*keys*/) {
     std::vector<Insertion> results(rows, Insertion::taken);
     Query run = query(statement.sql);
     for (std::size_t row = 0; row < rows; ++row) {
@@ -84,6 +96,12 @@ class Connection : public Statements {
   // Runs statements without parameters.
   virtual void execute(const std::string& sql) = 0;
 
+  // Whether other writes run at the same time as this connection's write transaction. Then the
+  // write locks the rows on which it decides (store/row_locks.hpp).
+  virtual bool locks_rows() const { return false; }
+  // From now on, no other write appends to the journal until this write transaction ends.
+  virtual void lock_journal() {}
+
   // A number that changes if the schema does, or if a restore replaced the content; as of the last
   // transaction that a Snapshot or the database's writer began.
   virtual std::int64_t content() const = 0;
@@ -97,10 +115,13 @@ class Connection : public Statements {
   // Makes the views, and replaces views of the same names.
   virtual void make_readable_views(std::span<const ReadableView> views) = 0;
 
-  Symbols& symbols() { return symbols_; }
+  Symbols& symbols() { return *symbols_; }
+
+ protected:
+  explicit Connection(std::unique_ptr<Symbols> symbols) : symbols_(std::move(symbols)) {}
 
  private:
-  Symbols symbols_;
+  std::unique_ptr<Symbols> symbols_;
 };
 
 // A read transaction: all its statements see the state of the database at the first read.
@@ -192,8 +213,9 @@ class Database {
 
   // Runs `work` in a transaction, which may include the work of other threads, and returns when it
   // is durable. If `work` throws, only its own changes are undone, and the exception is thrown to
-  // the caller. Throws unavailable if the wait for other writers exceeds 30 s or the commit fails;
-  // nothing is then kept.
+  // the caller. `work` may run again after its changes were undone. Throws unavailable if the wait
+  // for other writers exceeds 30 s or the commit fails; nothing is then kept. Throws
+  // outcome_unknown if the connection was lost during the commit.
   virtual void write(const std::function<void(Connection&)>& work) = 0;
 
   // Queues a write and returns. `done` is called once, on any thread, when `work` is durable, or
@@ -218,6 +240,11 @@ class Database {
 
   // The present size of the log, whichever processes write it.
   virtual LogSize log_size() = 0;
+
+  // Returns a function that returns the difference between the database's clock and this process's,
+  // in microseconds, as last measured; empty if the database has no clock of its own. The function
+  // may outlive the database.
+  virtual std::function<std::int64_t()> clock_offset() const { return {}; }
 
   // The folder for temporary files of data that does not fit into memory.
   virtual std::string folder() const = 0;

@@ -24,4 +24,17 @@ Error located(const Error& error, const std::string& place) {
                         "; restore a backup, or correct the value");
 }
 
+std::string_view table_of(std::string_view sql) {
+  constexpr std::string_view from = " FROM ";
+  int depth = 0;
+  for (std::size_t at = 0; at < sql.size(); ++at) {
+    if (sql[at] == '(') ++depth;
+    if (sql[at] == ')') --depth;
+    if (depth > 0 || !sql.substr(at).starts_with(from)) continue;
+    sql.remove_prefix(at + from.size());
+    return sql.substr(0, sql.find(' '));
+  }
+  return {};
+}
+
 }  // namespace comptroller::db

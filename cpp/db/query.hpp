@@ -36,6 +36,8 @@ struct Value {
 [[gnu::cold]] Error wrong_type(const Value& value, std::string_view wanted);
 // Returns the error of a damaged value with its place in the store; other errors are unchanged.
 [[gnu::cold]] Error located(const Error& error, const std::string& place);
+// Returns the table after the first FROM of a statement that is not in parentheses.
+std::string_view table_of(std::string_view sql);
 
 // The driver's part of a Query. A statement without SQL refuses the calls that it does not
 // override.
@@ -137,6 +139,8 @@ class Statements {
 
   // Returns a prepared statement, cached by its text. Several statements of one text can be in use.
   virtual Query query(std::string_view sql) = 0;
+  // Does the same for a SELECT that may return many rows, which the driver then reads in parts.
+  virtual Query query_many(std::string_view sql) { return query(sql); }
   // Runs a statement with values of the parameters 1, 2, ...; returns Query::run.
   template <class... T>
   std::int64_t run(std::string_view sql, const T&... values) {

@@ -1,19 +1,13 @@
 #include "db/symbols.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/error.hpp"
 
 namespace comptroller::db {
 
-namespace {
-
-// At most about 30 MB; the cache is emptied when it is full.
-constexpr std::size_t max_cached_symbols = 200'000;
-
-}  // namespace
-
-std::string_view Symbols::look_up(std::int64_t key) {
+std::string Symbols::read_text(std::int64_t key) {
   Query query = connection_.query("SELECT text FROM symbols WHERE key = $key");
   if (!query.bind("$key", key).step()) {
     throw Error::damaged("a reference leads nowhere");
@@ -22,12 +16,23 @@ std::string_view Symbols::look_up(std::int64_t key) {
     throw located(wrong_type(query.column(0), "text"),
                   "symbols.text of key " + std::to_string(key));
   }
+  return std::string(query.column(0).bytes);
+}
+
+std::string_view Symbols::look_up(std::int64_t key) {
+  std::string text = read_text(key);
   const auto index = static_cast<std::size_t>(key);
-  if (index >= max_cached_symbols) return beyond_ = query.column(0).bytes;
+  if (index >= max_cached_) return beyond_ = std::move(text);
   if (index >= texts_.size()) {
-    texts_.resize(std::min(max_cached_symbols, std::max(index + 1, texts_.size() * 2)));
+    texts_.resize(std::min(max_cached_, std::max(index + 1, texts_.size() * 2)));
   }
-  return texts_[index] = query.column(0).bytes;
+  return texts_[index] = std::move(text);
+}
+
+std::optional<std::int64_t> Symbols::read_key(std::string_view text) {
+  Query query = connection_.query("SELECT key FROM symbols WHERE text = $text");
+  if (!query.bind("$text", text).step()) return std::nullopt;
+  return query.number(0);
 }
 
 std::optional<std::int64_t> Symbols::search(std::string_view text) {
@@ -35,25 +40,27 @@ std::optional<std::int64_t> Symbols::search(std::string_view text) {
     recent_[place_of(text)] = {known->first, known->second};
     return known->second;
   }
-  Query query = connection_.query("SELECT key FROM symbols WHERE text = $text");
-  if (!query.bind("$text", text).step()) return std::nullopt;
-  const std::int64_t key = query.number(0);
-  remember(text, key);
+  const auto key = read_key(text);
+  if (key) remember(text, *key);
   return key;
+}
+
+std::int64_t Symbols::insert(std::string_view text) {
+  if (first_new_ > 0) {
+    if (add(next_new_, text)) return next_new_++;
+  } else if (const auto key = connection_.query("INSERT INTO symbols (text) VALUES ($text)")
+                                  .bind("$text", text)
+                                  .insert()) {
+    return *key;
+  }
+  throw Error(Code::internal, "a symbol was not inserted");
 }
 
 std::int64_t Symbols::intern(std::string_view text) {
   if (const auto key = find(text)) return *key;
-  std::optional<std::int64_t> key;
-  if (first_new_ > 0) {
-    if (add(next_new_, text)) key = next_new_++;
-  } else {
-    key =
-        connection_.query("INSERT INTO symbols (text) VALUES ($text)").bind("$text", text).insert();
-  }
-  if (!key) throw Error(Code::internal, "a symbol was not inserted");
-  remember(text, *key);
-  return *key;
+  const std::int64_t key = insert(text);
+  remember(text, key);
+  return key;
 }
 
 bool Symbols::add(std::int64_t key, std::string_view text) {
@@ -88,7 +95,7 @@ bool Symbols::add_new(Symbols& copy) {
 }
 
 void Symbols::remember(std::string_view text, std::int64_t key) {
-  if (keys_.size() >= max_cached_symbols) forget_keys();
+  if (keys_.size() >= max_cached_) forget_keys();
   keys_.emplace(text, key);
 }
 

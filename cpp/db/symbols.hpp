@@ -29,7 +29,14 @@ struct TextHash {
 // The symbols of one connection, with a cache of bounded size. For one thread at a time.
 class Symbols {
  public:
-  explicit Symbols(Statements& connection) : connection_(connection) {}
+  // At most about 30 MB; the cache is emptied when it is full.
+  static constexpr std::size_t max_cached_symbols = 200'000;
+
+  explicit Symbols(Statements& connection, std::size_t max_cached = max_cached_symbols)
+      : connection_(connection), max_cached_(max_cached) {}
+  virtual ~Symbols() = default;
+  Symbols(const Symbols&) = delete;
+  Symbols& operator=(const Symbols&) = delete;
 
   // Returns the text of a key; valid until the next call.
   std::string_view text(std::int64_t key) {
@@ -57,6 +64,13 @@ class Symbols {
   // replaced them.
   void forget();
 
+ protected:
+  // These read and store what is not cached. A driver whose connections share the symbols overrides
+  // them.
+  virtual std::string read_text(std::int64_t key);
+  virtual std::optional<std::int64_t> read_key(std::string_view text);
+  virtual std::int64_t insert(std::string_view text);
+
  private:
   // A recently used text, owned by keys_. Loads bind the same few texts repeatedly.
   struct Recent {
@@ -79,6 +93,7 @@ class Symbols {
   void forget_keys();
 
   Statements& connection_;
+  std::size_t max_cached_;
   std::array<Recent, recent_count> recent_{};
   std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>> keys_;
   std::vector<std::string> texts_;  // by key; empty if not cached

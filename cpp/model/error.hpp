@@ -124,9 +124,9 @@ namespace comptroller {
       "Remove the cause, which the detail names; until then another attempt gives the same "  \
       "error. Restore a damaged store from a backup.")                                        \
   ROW(outcome_unknown, 504, "Whether the write was executed is not known",                    \
-      "A client sent a write and got no response. The write may have been executed.",         \
-      "Repeat it with the same Idempotency-Key, or read the record first. Only the Python "   \
-      "client raises this error; the service never returns it.")
+      "A client sent a write and got no response, or the service lost the connection to its " \
+      "PostgreSQL database while it committed the write. The write may have been executed.",  \
+      "Repeat it with the same Idempotency-Key, or read the record first.")
 
 enum class Code : std::uint8_t { COMPTROLLER_PROBLEMS(COMPTROLLER_ENUMERATOR) };
 

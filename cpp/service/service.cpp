@@ -72,12 +72,15 @@ void check_idempotency_key(std::string_view key) {
 
 }  // namespace
 
-Environment system_environment() {
+namespace {
+
+Environment make_environment(const std::function<std::int64_t()>& clock_offset) {
   if (sodium_init() < 0) throw Error(Code::unusable, "the system has no source of randomness");
-  const auto now = [] {
+  const auto now = [clock_offset] {
     using std::chrono::microseconds;
     const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-    return Timestamp{std::chrono::duration_cast<microseconds>(since_epoch).count()};
+    return Timestamp{std::chrono::duration_cast<microseconds>(since_epoch).count() +
+                     (clock_offset ? clock_offset() : 0)};
   };
   const auto make_id = [now] {
     std::array<unsigned char, 10> random{};
@@ -85,6 +88,16 @@ Environment system_environment() {
     return make_uuid_v7(now(), random);
   };
   return {now, make_id};
+}
+
+}  // namespace
+
+Environment system_environment() {
+  return make_environment({});
+}
+
+Environment environment_of(const db::Database& database) {
+  return make_environment(database.clock_offset());
 }
 
 Service::Service(std::unique_ptr<db::Database> database, Environment environment,
@@ -167,7 +180,14 @@ std::string Service::run(const PreparedCall& read, const Principal& principal,
 Answer Service::call(const Principal& principal, const Call& call) {
   if (call.operation->is_write) {
     PendingWrite write = prepare_write(principal, call);
-    database_->write([&](db::Connection& connection) { write.run(connection); });
+    const auto run = [&](db::Connection& connection) { write.run(connection); };
+    try {
+      database_->write(run);
+    } catch (const Error& error) {
+      // The answer that may have been kept says whether the write was executed.
+      if (error.code() != Code::outcome_unknown || !call.idempotency_key) throw;
+      database_->write(run);
+    }
     return std::move(write.answer());
   }
   const PreparedCall read = prepare_read(principal, call);

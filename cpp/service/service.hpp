@@ -15,6 +15,8 @@
 namespace comptroller::service {
 
 Environment system_environment();
+// The same with the clock of a database.
+Environment environment_of(const db::Database& database);
 
 class Service {
  public:

@@ -26,7 +26,10 @@ constexpr std::array resources_with_events{
 
 std::string require_key(Service& service) {
   const auto& find_key = service.environment().webhook_key;
-  if (!find_key) throw Error(Code::unsupported, "this store has no key for webhooks");
+  if (!find_key)
+    throw Error(
+        Code::unsupported,
+        "this store has no key for webhooks; a database needs a state folder (state, --state)");
   return find_key();
 }
 

@@ -26,7 +26,9 @@ std::string make_secret_id(const Context& context) {
 
 std::string require_key(const Context& context) {
   if (!context.environment.webhook_key) {
-    throw Error(Code::unsupported, "this store has no key for webhooks");
+    throw Error(
+        Code::unsupported,
+        "this store has no key for webhooks; a database needs a state folder (state, --state)");
   }
   return context.environment.webhook_key();
 }

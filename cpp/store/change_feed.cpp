@@ -52,7 +52,7 @@ class FeedReader {
   }
 
   FeedPage read() && {
-    db::Query rows = entries(first_entry()).query(connection_);
+    db::Query rows = entries(first_entry()).query_many(connection_);
     while (rows.step()) {
       page_.has_more = is_full() || !add_entry(rows);
       if (page_.has_more) break;
@@ -106,7 +106,7 @@ class FeedReader {
     sql.add(
         " UNION ALL SELECT j.sequence, recorded_at, actor, NULL, operation, NULL, NULL, NULL,"
         " content, keys FROM journal_batch_keys AS b CROSS JOIN journal AS j"
-        " ON j.sequence = b.sequence WHERE b.customer_id = ?",
+        " WHERE j.sequence = b.sequence AND b.customer_id = ?",
         Value::of(*customer_));
     return sql.add(" AND b.sequence >= ? ORDER BY 1", Value::of(from));
   }
@@ -163,7 +163,7 @@ class FeedReader {
     if (customer_) {
       sql.add(
           "SELECT j.sequence, content, keys FROM journal_batch_keys AS b CROSS JOIN journal AS j"
-          " ON j.sequence = b.sequence WHERE b.customer_id = ?",
+          " WHERE j.sequence = b.sequence AND b.customer_id = ?",
           Value::of(*customer_));
       sql.add(" AND b.sequence > ?", Value::of(sequence));
     } else {
@@ -172,7 +172,7 @@ class FeedReader {
           " WHERE key IS NULL AND sequence > ?",
           Value::of(sequence));
     }
-    sql.add(" AND NOT content GLOB '{\"archive\":*' ORDER BY 1 LIMIT 1");
+    sql.add(" AND substr(content, 1, 11) <> '{\"archive\":' ORDER BY 1 LIMIT 1");
     db::Query next = sql.query(connection_);
     if (!next.step()) return {};
     return {next.number(0), batch_parts(require_text(next.column(1))),

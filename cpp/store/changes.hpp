@@ -77,18 +77,17 @@ class Changes {
   }
   template <Record R>
   void inserted(std::int64_t key, const R& record) {
-    if (is_batch_) {
-      batch_[R::table].next_key = key;
-      return inserted_in_batch(record, nullptr);
-    }
+    if (is_batch_) return inserted_in_batch(record, nullptr, key);
     content_.clear();
     json::append_canonical<R>(content_, RecordFields<R>{record});
     append(R::table, key, record, R"({"after":)" + content_ + '}');
   }
-  // Adds an inserted record to the batch, with the next key. `content` is its content_hash, or
-  // null.
+  // Adds an inserted record to the batch, with a key or the next one. `content` is its
+  // content_hash, or null.
   template <Record R>
-  void inserted_in_batch(const R& record, const journal::Hash* content) {
+  void inserted_in_batch(const R& record, const journal::Hash* content,
+                         std::optional<std::int64_t> key = std::nullopt) {
+    if (key) batch_[R::table].next_key = *key;
     add_to_batch(R::table, content != nullptr ? *content : content_hash(record),
                  customer_or_none(record));
   }

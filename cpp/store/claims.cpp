@@ -13,27 +13,17 @@ namespace {
 // Adds the condition that one of the addresses of a claim is this one. The spellings of an EVM
 // address differ in case only.
 void filter_by_address(Listing& claims, std::string_view address) {
+  const db::Dialect& dialect = claims.connection().dialect();
   const std::string folded = folded_address(address);
   std::string packed(packed_address_length, '\0');
   const bool is_evm = read_prefixed_hexadecimal(folded, packed_address_length, packed.data());
   const Value text = claims.own(folded);
   if (!is_evm) {
-    claims.filter(
-        {"CASE typeof(addresses) WHEN 'text' THEN EXISTS"
-         " (SELECT 1 FROM json_each(addresses) WHERE value = ?) END",
-         {text}});
+    claims.filter({std::string(dialect.has_address), {text}});
     return;
   }
-  // `instr` rules out most rows at once. It may find the bytes where no address begins.
   const Value bytes = Value::blob(claims.own(packed).bytes);
-  claims.filter(
-      {"CASE WHEN typeof(addresses) = 'blob' AND instr(addresses, ?) THEN EXISTS"
-       " (WITH RECURSIVE place(n) AS (SELECT 1 UNION ALL SELECT n + 20 FROM place"
-       " WHERE n + 20 < length(addresses))"
-       " SELECT 1 FROM place WHERE substr(addresses, n, 20) = ?)"
-       " WHEN typeof(addresses) = 'text' AND instr(lower(addresses), ?) THEN EXISTS"
-       " (SELECT 1 FROM json_each(addresses) WHERE lower(value) = ?) END",
-       {bytes, bytes, text, text}});
+  claims.filter({std::string(dialect.has_evm_address), {bytes, bytes, text, text}});
 }
 
 // Adds the condition that a claim has this hash. The spellings of an EVM hash differ in case only.
@@ -43,7 +33,7 @@ void filter_by_hash(Listing& claims, std::string_view hash) {
   std::string packed(TransactionHash::packed_length, '\0');
   const Value text = claims.own(folded);
   if (!TransactionHash::pack(folded, packed.data())) return claims.filter({"tx_hash = ?", {text}});
-  claims.filter({"(tx_hash = ? OR typeof(tx_hash) = 'text' AND lower(tx_hash) = ?)",
+  claims.filter({std::string(claims.connection().dialect().has_hash),
                  {Value::blob(claims.own(packed).bytes), text}});
 }
 

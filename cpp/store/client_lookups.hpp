@@ -44,6 +44,7 @@ std::optional<Stored<R>> find_own(db::Connection& connection, std::string_view i
     value = parameters.identifier(id);
   }
   const Value owner = key_of_customer(connection, customer);
+  lock_before_read<R>(connection, value);
   db::Query row = connection.query(select_last_up_to_id(connection, columns, R::table));
   if (!row.bind(1, value).step() || !is_own(row, key_column + 1, value, owner)) return std::nullopt;
   return Stored<R>{row.number(key_column), read_row<R>(row, connection.symbols())};

@@ -29,7 +29,7 @@ constexpr const char* of_place =
 
 // Both columns of an index with which no other index begins, so that SQLite uses it whatever
 // statistics another program's ANALYZE has stored.
-constexpr const char* is_active_of_identity = "identity_key = ?1 AND (deleted_at IS NULL) = 1";
+constexpr const char* is_active_of_identity = "identity_key = ?1 AND (deleted_at IS NULL) = true";
 
 std::int64_t end_of(const Control& control) {
   const std::optional<Timestamp>& deleted = control.deleted_at;
@@ -46,8 +46,8 @@ struct Covered {
 Covered last_until(db::Connection& connection, const Place& place, std::int64_t created_at) {
   static const std::string sql = std::string("SELECT created_at, covered_until") + of_place +
                                  " AND created_at <= ?4 ORDER BY created_at DESC, key DESC LIMIT 1";
-  db::Query query = bound_query(
-      connection, sql, {place.identity_key, place.type, place.set_by, Value::of(created_at)});
+  db::Query query = bound(connection.query(sql),
+                          {place.identity_key, place.type, place.set_by, Value::of(created_at)});
   if (!query.step()) return {};
   return {query.number(0), query.number(1)};
 }
@@ -56,8 +56,8 @@ Covered last_until(db::Connection& connection, const Place& place, std::int64_t 
 // column of a row value comparison, so the controls with the same created_at are selected
 // separately.
 db::Query query_beside(db::Connection& connection, const std::string& sql, const Place& place) {
-  return bound_query(connection, sql,
-                     {place.identity_key, place.type, place.set_by, place.created_at, place.key});
+  return bound(connection.query(sql),
+               {place.identity_key, place.type, place.set_by, place.created_at, place.key});
 }
 
 // Returns the covered_until of the control before a place.

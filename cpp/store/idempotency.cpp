@@ -27,22 +27,24 @@ std::optional<KeptAnswer> find_answer(db::Connection& connection, const Idempote
 void keep_answer(db::Connection& connection, const IdempotencyKey& key, const KeptAnswer& answer,
                  Timestamp now) {
   // An expired answer with this key may still be stored.
-  connection.run(
+  const std::int64_t rows = connection.run(
       "INSERT INTO idempotency_keys"
       " (customer, operation, idempotency_key, fingerprint, answer, created_at)"
       " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (customer, operation, idempotency_key) DO UPDATE SET"
       " fingerprint = excluded.fingerprint, answer = excluded.answer,"
-      " created_at = excluded.created_at",
+      " created_at = excluded.created_at WHERE idempotency_keys.created_at <= ?",
       key.customer, key.operation, key.key, Value::blob(answer.fingerprint), answer.answer,
-      now.microseconds);
+      now.microseconds, now.microseconds - kept_for_us);
+  if (rows == 0) throw db::Conflict(Code::internal, "the key was used by another write");
 }
 
 bool delete_expired_answers(db::Connection& connection, Timestamp now) {
-  return connection.run(
-             "DELETE FROM idempotency_keys WHERE (customer, operation, idempotency_key) IN"
-             " (SELECT customer, operation, idempotency_key FROM idempotency_keys"
-             " WHERE created_at <= ? ORDER BY created_at LIMIT ?)",
-             now.microseconds - kept_for_us, max_deleted) == max_deleted;
+  std::string sql =
+      "DELETE FROM idempotency_keys WHERE (customer, operation, idempotency_key) IN"
+      " (SELECT customer, operation, idempotency_key FROM idempotency_keys"
+      " WHERE created_at <= ? ORDER BY created_at LIMIT ?";
+  sql += connection.locks_rows() ? " FOR UPDATE SKIP LOCKED)" : ")";
+  return connection.run(sql, now.microseconds - kept_for_us, max_deleted) == max_deleted;
 }
 
 }  // namespace comptroller::store

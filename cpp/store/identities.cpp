@@ -59,7 +59,7 @@ std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::
   static const std::string sql =
       "SELECT " + columns_of_identity() + " FROM identities WHERE id = ?";
   BoundValues parameters(connection.symbols());
-  db::Query query = connection.query(sql);
+  db::Query query = Sql{sql, {}}.add(for_update(connection)).query(connection);
   if (!query.bind(1, parameters.identifier(id)).step()) return std::nullopt;
   return read_identity(query, connection.symbols());
 }
@@ -93,7 +93,7 @@ void adopt_identity(Changes& changes, const StoredIdentityRow& before,
   // Lists of identities use only active controls; there is at most one for each type and setter.
   changes.connection().run(
       "UPDATE controls INDEXED BY controls_by_identity SET identity_created_at = ?"
-      " WHERE identity_key = ? AND (deleted_at IS NULL) = 1",
+      " WHERE identity_key = ? AND (deleted_at IS NULL) = true",
       after.record.created_at.microseconds, after.key);
 }
 

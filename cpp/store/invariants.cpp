@@ -77,7 +77,7 @@ void add(std::vector<Finding>& findings, const std::string& check, const std::st
 
 void check_invariant(db::Connection& connection, const Invariant& invariant,
                      std::vector<Finding>& findings) {
-  db::Query query = connection.query(invariant.broken);
+  db::Query query = connection.query_many(invariant.broken);
   std::int64_t rows = 0;
   std::string first;
   while (query.step()) {
@@ -107,7 +107,7 @@ void check_rows(db::Connection& connection, std::vector<Finding>& findings) {
   options.unknown = &unknown;
   const std::string table(R::table);
   db::Query rows =
-      connection.query("SELECT " + select_list<R>() + ", key FROM " + table + " ORDER BY key");
+      connection.query_many("SELECT " + select_list<R>() + ", key FROM " + table + " ORDER BY key");
   std::int64_t broken = 0;
   std::string first;
   std::string text;

@@ -218,6 +218,8 @@ std::string stored_hashes(std::span<const journal::Hash> completed) {
 
 void append_entry(db::Connection& connection, JournalHead& head, const Origin& origin,
                   const NewEntry& entry) {
+  connection.lock_journal();
+  const std::lock_guard lock(head.mutex);
   update_head(connection, head);
   const std::uint64_t sequence = head.tree.size();
   const Hash leaf = journal::leaf_hash(canonical_text(origin, entry, sequence));
@@ -260,7 +262,8 @@ void visit_entries(db::Connection& connection, const EntrySelection& selection,
     sql.add(", hashes FROM journal ").add(index).add(" WHERE ").add(condition);
     sql.add(" AND sequence >= ?", Value::of(static_cast<std::int64_t>(selection.from)));
     sql.add(" AND sequence < ?", Value::of(static_cast<std::int64_t>(selection.end)));
-    if (selection.resource) sql.add(" AND +resource = ?", symbol(*selection.resource));
+    if (selection.resource)
+      sql.add(" AND " + unindexed("resource") + " = ?", symbol(*selection.resource));
     if (selection.customer) sql.add(" AND customer_id = ?", symbol(*selection.customer));
   };
   if (selection.records) {
@@ -276,7 +279,7 @@ void visit_entries(db::Connection& connection, const EntrySelection& selection,
   } else {
     add_arm("NOT INDEXED", {"TRUE", {}});
   }
-  db::Query rows = sql.add(" ORDER BY 1").query(connection);
+  db::Query rows = sql.add(" ORDER BY 1").query_many(connection);
   while (rows.step()) {
     const auto sequence = static_cast<std::uint64_t>(rows.number(0));
     if (!visit({sequence, canonical_text(rows, symbols), require_text(rows.column(8)),

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,6 +42,7 @@ inline constexpr std::size_t record_hash_size = 2;
 
 // The tree of the journal at the last append of this process, and the hash of its last entry then.
 struct JournalHead {
+  std::mutex mutex;
   journal::Tree tree;
   std::string last_hash;
 };

@@ -90,9 +90,11 @@ class CustomerKeysCheck {
                                   " were altered");
     }
     if (!is_complete || !altered_.empty()) return;
-    db::Query stored = connection_.query(
-        "SELECT coalesce(sum(max(length(keys), 1)), 0) FROM journal_batch_keys"
-        " WHERE sequence >= ?");
+    const std::string length(connection_.dialect().length_of_keys);
+    db::Query stored =
+        connection_.query("SELECT coalesce(sum(CASE WHEN " + length + " > 1 THEN " + length +
+                          " ELSE 1 END), 0) FROM journal_batch_keys"
+                          " WHERE sequence >= ?");
     stored.bind(1, static_cast<std::int64_t>(from)).step();
     if (std::cmp_not_equal(stored.number(0), compared_)) {
       findings.add("journal", "keys of records were added to a batch");
@@ -178,8 +180,8 @@ class TableCheck {
   }
 
   void run() {
-    db::Query rows = connection_.query("SELECT " + select_list<R>() + ", key FROM " +
-                                       std::string(R::table) + " ORDER BY key");
+    db::Query rows = connection_.query_many("SELECT " + select_list<R>() + ", key FROM " +
+                                            std::string(R::table) + " ORDER BY key");
     std::string content;
     while (rows.step()) {
       const std::int64_t key = rows.number(static_cast<int>(field_count<R>));

@@ -21,7 +21,7 @@ constexpr std::uint64_t records_per_call = 4'096;
 std::optional<std::string> webhook_before(db::Connection& connection, std::uint64_t size) {
   const auto webhook = find_where<Webhook>(
       connection,
-      {"after_sequence + (after_part = ?) < ? LIMIT 1",
+      {"after_sequence + CASE after_part WHEN ? THEN 1 ELSE 0 END < ? LIMIT 1",
        {Value::of(FeedPosition::whole_entry), Value::of(static_cast<std::int64_t>(size))}});
   return webhook ? std::optional(webhook->record.id.value) : std::nullopt;
 }
@@ -48,8 +48,8 @@ RecordDigest digest_of_records(db::Connection& connection, const RecordProgress&
   std::string content;
   const auto add = [&]<class R>() {
     if (is_empty(connection, R::table)) return;
-    db::Query rows = connection.query("SELECT " + select_list<R>() + ", key FROM " +
-                                      std::string(R::table) + " ORDER BY key");
+    db::Query rows = connection.query_many("SELECT " + select_list<R>() + ", key FROM " +
+                                           std::string(R::table) + " ORDER BY key");
     journal::Tree tree;
     CustomerKeys keys;
     BatchPart part;

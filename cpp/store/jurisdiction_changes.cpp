@@ -2,6 +2,7 @@
 
 #include "model/lists.hpp"
 #include "store/group_facts.hpp"
+#include "store/row_locks.hpp"
 #include "store/sql.hpp"
 
 namespace comptroller::store {
@@ -38,9 +39,16 @@ bool rewrite_part(db::Connection& connection, std::int64_t group,
                   const std::optional<Position>& after) {
   const GroupFacts facts = group_facts(connection, group);
   const std::vector<Position> claims = next_claims(connection, group, after);
-  for (const Position& claim : claims) {
-    connection.run("UPDATE claims SET jurisdiction = ? WHERE key = ?", nullable(facts.jurisdiction),
-                   claim.key);
+  if (connection.dialect().is_remote) {
+    std::vector<Value> keys;
+    for (const Position& claim : claims) keys.push_back(Value::of(claim.key));
+    Sql update{"UPDATE claims SET jurisdiction = ? WHERE ", {nullable(facts.jurisdiction)}};
+    update.add(any_of("key", keys)).query(connection).run();
+  } else {
+    for (const Position& claim : claims) {
+      connection.run("UPDATE claims SET jurisdiction = ? WHERE key = ?",
+                     nullable(facts.jurisdiction), claim.key);
+    }
   }
   if (std::ssize(claims) < claims_per_part) {
     connection.run("DELETE FROM jurisdiction_changes WHERE group_id = ?", group);
@@ -54,6 +62,21 @@ bool rewrite_part(db::Connection& connection, std::int64_t group,
   return false;
 }
 
+// A group in transition, and the place up to which its claims have its jurisdiction.
+struct GroupInTransition {
+  std::int64_t group = 0;
+  Position place;
+};
+
+// Returns the first group in transition from this one (a symbol) on.
+std::optional<GroupInTransition> group_from(db::Connection& connection, std::int64_t group) {
+  db::Query query = connection.query(
+      "SELECT group_id, created_at, claim_key FROM jurisdiction_changes WHERE group_id >= ?"
+      " ORDER BY group_id LIMIT 1");
+  if (!query.bind(1, group).step()) return std::nullopt;
+  return GroupInTransition{query.number(0), {query.number(1), query.number(2)}};
+}
+
 }  // namespace
 
 bool begin_jurisdiction_change(db::Connection& connection, std::int64_t group) {
@@ -61,17 +84,16 @@ bool begin_jurisdiction_change(db::Connection& connection, std::int64_t group) {
 }
 
 bool continue_jurisdiction_changes(db::Connection& connection) {
-  std::int64_t group = 0;
-  Position place;
-  {
-    db::Query query = connection.query(
-        "SELECT group_id, created_at, claim_key FROM jurisdiction_changes"
-        " ORDER BY group_id LIMIT 1");
-    if (!query.step()) return false;
-    group = query.number(0);
-    place = {query.number(1), query.number(2)};
+  std::optional<GroupInTransition> first = group_from(connection, 0);
+  if (!first) return false;
+  if (connection.locks_rows()) {
+    // Until now another write could continue the change, or begin it again.
+    const std::int64_t group = first->group;
+    lock_group(connection, group);
+    first = group_from(connection, group);
+    if (!first || first->group != group) return has_jurisdiction_changes(connection);
   }
-  rewrite_part(connection, group, place);
+  rewrite_part(connection, first->group, first->place);
   return has_jurisdiction_changes(connection);
 }
 

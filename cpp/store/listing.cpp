@@ -157,16 +157,36 @@ Sql Listing::selection() const {
 }
 
 PageRows Listing::run(const PageQuery& page) const {
+  if (connection_.dialect().has_ordered_branches) {
+    const ListFilter& driving = most_selective();
+    if (!is_by_prefix(driving) && !driving.may_overlap && !column_value_) {
+      auto rows = read_rows(connection_, paths(driving), table_, columns_, page);
+      const auto position = static_cast<int>(db::split_select_list(columns_).size());
+      if (rows) return {page, *std::move(rows), position};
+    }
+  }
   Candidates visited = candidates(page);
   if (auto row = connection_.rows_by_key(table_, columns_)) {
     return {page, std::move(visited), *std::move(row), 1};
   }
   Sql row = selection();
-  row.add(" FROM ").add(table_).add(" WHERE key = ?", Value::null());
+  row.add(" FROM ").add(table_).add(" WHERE ");
+  if (connection_.dialect().is_remote) {
+    const auto read = [&](const std::vector<Position>& positions) {
+      std::vector<Value> keys;
+      keys.reserve(positions.size());
+      for (const Position& each : positions) keys.push_back(Value::of(each.key));
+      const std::string direction = page.order == Order::desc ? " DESC" : "";
+      row.add(any_of("key", keys)).add(" ORDER BY ").add(by_time_.time).add(direction);
+      return row.add(", key").add(direction).query(connection_);
+    };
+    return {page, std::move(visited), read};
+  }
+  row.add("key = ?", Value::null());
   return {page, std::move(visited), row.query(connection_), static_cast<int>(row.values.size())};
 }
 
-Candidates Listing::candidates(const PageQuery& page) const {
+const ListFilter& Listing::most_selective() const {
   const auto count_values = [](const ListFilter& filter) {
     std::size_t values = 0;
     for (const Alternative& alternative : filter.alternatives) values += alternative.values.size();
@@ -176,18 +196,28 @@ Candidates Listing::candidates(const PageQuery& page) const {
   const auto cost = [&](const ListFilter& filter) {
     return std::pair(filter.selectivity, count_values(filter));
   };
-  const ListFilter everything{Selectivity::condition, {{&by_time_, {}, {}}}};
-  const ListFilter& driving =
-      filters_.empty() ? everything : *std::ranges::min_element(filters_, {}, cost);
-  if (prefix_ && driving.selectivity > Selectivity::prefix) {
-    if (auto found = find_prefix(*prefix_, page)) return *std::move(found);
-  }
+  return filters_.empty() ? everything_ : *std::ranges::min_element(filters_, {}, cost);
+}
+
+bool Listing::is_by_prefix(const ListFilter& driving) const {
+  return prefix_ && driving.selectivity > Selectivity::prefix;
+}
+
+std::vector<AccessPath> Listing::paths(const ListFilter& driving) const {
   std::vector<AccessPath> paths;
   paths.reserve(driving.alternatives.size());
   for (const Alternative& alternative : driving.alternatives) {
     paths.push_back(path(driving, alternative));
   }
-  return read_streams(connection_, std::move(paths), driving.may_overlap, page);
+  return paths;
+}
+
+Candidates Listing::candidates(const PageQuery& page) const {
+  const ListFilter& driving = most_selective();
+  if (is_by_prefix(driving)) {
+    if (auto found = find_prefix(*prefix_, page)) return *std::move(found);
+  }
+  return read_streams(connection_, paths(driving), driving.may_overlap, page);
 }
 
 std::optional<Candidates> Listing::find_prefix(const Prefix& prefix, const PageQuery& page) const {
@@ -291,7 +321,7 @@ db::Query Listing::scan(KeyRange keys) const {
     sql.add(" AND " + time + " >= ?", Value::of(range_.from));
     sql.add(" AND " + time + " < ?", Value::of(range_.before));
   }
-  return sql.add(" ORDER BY " + key).query(connection_);
+  return sql.add(" ORDER BY " + key).query_many(connection_);
 }
 
 }  // namespace comptroller::store

@@ -7,12 +7,15 @@ namespace comptroller::store {
 
 namespace {
 
-constexpr std::int64_t max_batch_size = 256;
+constexpr std::int64_t largest_growth = 128;
 
 }  // namespace
 
-Merge::Merge(Order order, std::size_t streams, Fetch fetch)
-    : fetch_(std::move(fetch)), streams_(streams), heads_(IsLaterHead{{order}}) {
+Merge::Merge(Order order, std::size_t streams, Fetch fetch, std::int64_t first_batch)
+    : fetch_(std::move(fetch)),
+      max_batch_size_(first_batch * largest_growth),
+      streams_(streams, Stream{.batch_size = first_batch}),
+      heads_(IsLaterHead{{order}}) {
   for (std::size_t number = 0; number < streams; ++number) push_next(number);
 }
 
@@ -25,7 +28,7 @@ void Merge::push_next(std::size_t number) {
     stream.used = 0;
     fetch_(number, after, stream.batch_size, stream.rows);
     stream.has_ended = std::cmp_less(stream.rows.size(), stream.batch_size);
-    stream.batch_size = std::min(2 * stream.batch_size, max_batch_size);
+    stream.batch_size = std::min(2 * stream.batch_size, max_batch_size_);
   }
   if (stream.used < stream.rows.size()) heads_.push({stream.rows[stream.used++], number});
 }

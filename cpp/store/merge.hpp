@@ -37,8 +37,8 @@ struct Candidate {
 using Candidates = std::function<std::optional<Candidate>()>;
 
 // The rows of all streams in one order, without duplicates. Reads every stream in batches of
-// 2, 4, 8, ... rows, beginning with the constructor. A merge reads at most two rows of each stream
-// plus about twice the rows that it returns.
+// 2, 4, 8, ... rows, or from another first number on, beginning with the constructor. A merge reads
+// at most two rows of each stream plus about twice the rows that it returns.
 class Merge {
  public:
   // Appends up to `limit` rows of a stream to `out`, in order, starting after `after` if it is set.
@@ -46,15 +46,15 @@ class Merge {
   using Fetch = std::function<void(std::size_t stream, const std::optional<Position>& after,
                                    std::int64_t limit, std::vector<Candidate>& out)>;
 
-  Merge(Order order, std::size_t streams, Fetch fetch);
+  Merge(Order order, std::size_t streams, Fetch fetch, std::int64_t first_batch = 2);
 
   std::optional<Candidate> next();
 
  private:
   struct Stream {
-    std::vector<Candidate> rows;  // the last batch
+    std::vector<Candidate> rows = {};  // the last batch
     std::size_t used = 0;
-    std::int64_t batch_size = 2;
+    std::int64_t batch_size = 0;
     bool has_ended = false;
   };
   struct Head {
@@ -70,6 +70,7 @@ class Merge {
   void push_next(std::size_t number);
 
   Fetch fetch_;
+  std::int64_t max_batch_size_;
   std::vector<Stream> streams_;
   std::priority_queue<Head, std::vector<Head>, IsLaterHead> heads_;
   std::optional<Position> last_;

@@ -62,7 +62,8 @@ void make_operator_indexes(db::Connection& connection, std::int64_t max_rows) {
   int number = 0;
   for_each_customer_index([&](std::string_view table, const Index& index) {
     std::string sql = "CREATE INDEX list_" + std::to_string(++number) + "_of_all ON ";
-    sql.append(table).append(" (").append(index.columns.substr(customer_prefix.size())).append(")");
+    sql.append(table).append(" (").append(index.columns.substr(customer_prefix.size()));
+    sql.append(connection.dialect().end_of_index).append(")");
     if (!index.where.empty()) sql.append(" WHERE ").append(index.where);
     connection.execute(sql);
   });

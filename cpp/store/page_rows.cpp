@@ -2,7 +2,40 @@
 
 namespace comptroller::store {
 
+PageRows::PageRows(const PageQuery& page, Candidates candidates, const ReadRows& read)
+    : candidates_(std::move(candidates)), rows_left_(page.limit), visits_left_(page.max_visited) {
+  std::vector<Position> positions;
+  while (visit_next()) positions.push_back(position_);
+  if (!positions.empty()) row_.emplace(read(positions));
+  positions_ = std::move(positions);
+}
+
+bool PageRows::step_whole() {
+  if (has_ended_ || !row_->step()) return false;
+  if (rows_left_-- == 0) {
+    has_ended_ = true;
+    next_page_ = position_;
+    return false;
+  }
+  position_ = {row_->number(key_), row_->number(key_ + 1)};
+  return true;
+}
+
 bool PageRows::step() {
+  if (is_whole_) return step_whole();
+  if (positions_) {
+    if (next_ == positions_->size()) return false;
+    position_ = (*positions_)[next_++];
+  } else if (visit_next()) {
+    row_->bind(key_, position_.key);
+  } else {
+    return false;
+  }
+  if (row_->step()) return true;
+  throw Error::damaged("an index has a row that its table lacks");
+}
+
+bool PageRows::visit_next() {
   if (has_ended_) return false;  // a statement after its end begins again
   for (; visits_left_ > 0; --visits_left_) {
     const std::optional<Candidate> candidate = candidates_();
@@ -13,9 +46,6 @@ bool PageRows::step() {
     if (candidate->matches && rows_left_ == 0) break;  // the first row of the next page
     position_ = candidate->position;
     if (!candidate->matches) continue;
-    if (!row_.bind(key_, position_.key).step()) {
-      throw Error::damaged("an index has a row that its table lacks");
-    }
     --rows_left_;
     --visits_left_;
     return true;

@@ -1,8 +1,10 @@
 // The rows of a page, and their JSON.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "store/columns.hpp"
 #include "store/streams.hpp"
@@ -23,20 +25,37 @@ class PageRows {
         rows_left_(page.limit),
         visits_left_(page.max_visited) {}
 
+  // Does the same for an engine that returns all rows together: visits all rows first, and then
+  // reads those that match with one query. It has the rows in the order of the list.
+  using ReadRows = std::function<db::Query(const std::vector<Position>& positions)>;
+  PageRows(const PageQuery& page, Candidates candidates, const ReadRows& read);
+
+  // Does the same for a query of all rows of the page, and one more if another page follows. They
+  // match, and have their position in the columns from `position` on.
+  PageRows(const PageQuery& page, db::Query rows, int position)
+      : row_(std::move(rows)), key_(position), is_whole_(true), rows_left_(page.limit) {}
+
   bool step();
   // The current row and its position, after a step that returned true.
-  db::Query& row() { return row_; }
+  db::Query& row() { return *row_; }
   const Position& position() const { return position_; }
   // The position after which the next page begins, after a step that returned false; nullopt on the
   // last page.
   const std::optional<Position>& next_page() const { return next_page_; }
 
  private:
+  bool step_whole();
+  // Moves to the next row that matches; false at the end of the page.
+  bool visit_next();
+
   Candidates candidates_;
-  db::Query row_;
-  int key_;
+  std::optional<db::Query> row_;
+  int key_ = 0;
+  bool is_whole_ = false;
+  std::optional<std::vector<Position>> positions_;  // of all rows
+  std::size_t next_ = 0;                            // of the positions
   std::int64_t rows_left_;
-  std::int64_t visits_left_;
+  std::int64_t visits_left_ = 0;
   Position position_;  // visited last
   std::optional<Position> next_page_;
   bool has_ended_ = false;

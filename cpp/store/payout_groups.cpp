@@ -61,6 +61,7 @@ Value nullable(const std::optional<Timestamp>& time) {
 void insert_payout_group(Changes& changes, PayoutGroup group) {
   db::Connection& connection = changes.connection();
   const std::optional<std::int64_t> named = connection.symbols().find(group.id.value);
+  if (named) lock_group(connection, *named);
   std::optional<Timestamp> confirmed_at;
   if (named) {  // otherwise no claim or address refers to the group
     check_claims_agree(connection, *named, connection.symbols().intern(customer_of(group)));
@@ -90,7 +91,8 @@ void raise_to_claims(db::Connection& connection, PayoutGroup& group) {
 
 void raise_last_claim_all(Changes& changes, std::int64_t group, Timestamp at) {
   db::Connection& connection = changes.connection();
-  const auto confirmed_at = read_time(connection, confirmed_at_of_group, group);
+  const std::string sql = std::string(confirmed_at_of_group).append(for_update(connection));
+  const auto confirmed_at = read_time(connection, sql, group);
   if (confirmed_at >= at) return;
   const auto stored = find_where<PayoutGroup>(connection, {"id = ?", {Value::of(group)}});
   if (!stored) return;

@@ -18,7 +18,9 @@ db::Query entries_query(db::Connection& connection, const RecordEntrySelection& 
   sql.add(" AND key >= ?", Value::of(selection.first_key));
   sql.add(" AND key <= ?", Value::of(selection.last_key));
   sql.add(" AND sequence > ?", Value::of(selection.after));
-  return sql.add(" ORDER BY key, sequence").query(connection);
+  sql.add(" ORDER BY key, sequence");
+  const bool is_one = selection.first_key == selection.last_key;
+  return is_one ? sql.query(connection) : sql.query_many(connection);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "model/error.hpp"
 #include "store/changes.hpp"
 #include "store/columns.hpp"
+#include "store/row_locks.hpp"
 #include "store/sql.hpp"
 
 namespace comptroller::store {
@@ -22,7 +23,7 @@ template <Record R>
 std::optional<Stored<R>> find_where(db::Connection& connection, const Sql& condition) {
   static const std::string select =
       "SELECT " + select_list<R>() + ", key FROM " + std::string(R::table) + " WHERE ";
-  db::Query query = Sql{select, {}}.add(condition).query(connection);
+  db::Query query = Sql{select, {}}.add(condition).add(for_update(connection)).query(connection);
   if (!query.step()) return std::nullopt;
   return Stored<R>{query.number(static_cast<int>(field_count<R>)),
                    read_row<R>(query, connection.symbols())};
@@ -38,6 +39,7 @@ std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
   } else {
     value = parameters.identifier(id);
   }
+  lock_before_read<R>(connection, value);
   return find_where<R>(connection, {"id = ?", {value}});
 }
 
@@ -98,14 +100,20 @@ std::vector<db::Insertion> insert_new_many(Changes& changes, std::size_t count,
     return results;
   }
   changes.before_insert<R>();
-  std::vector<db::Insertion> insertions =
-      changes.connection().insert_new(statement, count, [&](db::Query& query, std::size_t row) {
+  std::vector<std::int64_t> keys;
+  std::vector<db::Insertion> insertions = changes.connection().insert_new(
+      statement, count,
+      [&](db::Query& query, std::size_t row) {
         parameters.clear();
         bind_columns(query, record_of(row), parameters, {{column, value_of(row, parameters)}});
-      });
+      },
+      keys);
+  auto key = keys.begin();
   for (std::size_t row = 0; row < count; ++row) {
     if (insertions[row] != db::Insertion::inserted) continue;
-    changes.inserted_in_batch(record_of(row), content_of(row));
+    const bool has_key = key != keys.end();
+    changes.inserted_in_batch(record_of(row), content_of(row),
+                              has_key ? std::optional(*key++) : std::nullopt);
   }
   return insertions;
 }
@@ -115,7 +123,7 @@ template <Record R>
 std::int64_t insert(Changes& changes, const R& record,
                     std::initializer_list<MoreColumn> more = {}) {
   if (const auto key = insert_new(changes, record, more)) return *key;
-  throw Error(Code::internal, "a unique value is taken");
+  throw db::Conflict(Code::internal, "a unique value is taken");
 }
 
 // Replaces a record. Columns that are not fields keep their values, except `more`, whose names must

@@ -5,9 +5,7 @@
 
 namespace comptroller::store {
 
-db::Query bound_query(db::Connection& connection, const std::string& text,
-                      const std::vector<Value>& values) {
-  db::Query query = connection.query(text);
+db::Query bound(db::Query query, const std::vector<Value>& values) {
   int index = 0;
   for (const Value& value : values) query.bind(++index, value);
   return query;

@@ -14,10 +14,9 @@ namespace comptroller::store {
 
 using db::Value;
 
-// Prepares a statement and binds values to its ? parameters in order. The bytes of the values must
-// live until the statement is reset.
-db::Query bound_query(db::Connection& connection, const std::string& text,
-                      const std::vector<Value>& values);
+// Binds values to the ? parameters of a statement in order. Their bytes must live until the
+// statement is reset.
+db::Query bound(db::Query query, const std::vector<Value>& values);
 
 // The stored value of an enumerator.
 template <class E>
@@ -49,7 +48,11 @@ struct Sql {
     return *this;
   }
   db::Query query(db::Connection& connection) const {
-    return bound_query(connection, text, values);
+    return bound(connection.query(text), values);
+  }
+  // For a SELECT that may return many rows.
+  db::Query query_many(db::Connection& connection) const {
+    return bound(connection.query_many(text), values);
   }
 };
 

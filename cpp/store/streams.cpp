@@ -1,6 +1,7 @@
 #include "store/streams.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <utility>
 
@@ -8,101 +9,160 @@ namespace comptroller::store {
 
 namespace {
 
-// The maximum number of streams, together with the values of conditions that each stream repeats,
-// that one statement merges. SQLite passes each row through half of the streams, so more streams
-// are merged in C++.
-constexpr std::size_t max_joined_streams = 16;
+// The maximum number of values of conditions that the streams of one statement repeat.
 constexpr std::size_t max_joined_values = 256;
 
-// Selects the rows of a path's streams with one SELECT, or with two after a position: SQLite
-// searches an index only by the first column of a row value comparison.
+// Returns the end of a statement that reads streams of an index.
+std::string order_and_limit(const Index& index, Order order, std::string_view limit) {
+  const std::string direction = order == Order::desc ? " DESC" : "";
+  std::string end = " ORDER BY " + std::string(index.time) + direction + ", ";
+  return end.append(index.key).append(direction).append(" LIMIT ").append(limit);
+}
+
+// Selects the rows of a path's streams.
 class StreamSelect {
  public:
   // The path must outlive this object.
   StreamSelect(const AccessPath& path, Order order, bool is_behind_position)
-      : path_(path), order_(order), columns_(select_candidate(*path.index, path.further)) {
+      : StreamSelect(path, order, is_behind_position, select_candidate(*path.index, path.further)) {
+  }
+  // Selects these columns instead of the candidates.
+  StreamSelect(const AccessPath& path, Order order, bool is_behind_position, Sql columns)
+      : path_(path), order_(order), columns_(std::move(columns)) {
     const std::string time(path.index->time);
-    const std::string start =
-        columns_.text + " FROM " + std::string(path.table) + path.hint + " WHERE " + time;
-    if (is_behind_position) {
-      const std::string key(path.index->key);
-      text_ = start + " = ? AND " + key + (order == Order::desc ? " < ?" : " > ?") +
-              path.condition + " UNION ALL ";
-    }
-    text_ += start + " >= ? AND " + time + " < ?" + path.condition;
+    start_ = columns_.text + " FROM " + std::string(path.table) + path.hint + " WHERE " + time;
+    range_ = start_ + " >= ? AND " + time + " < ?" + path.condition;
+    if (!is_behind_position) return;
+    key_ = path.index->key;
+    sign_ = order == Order::desc ? " < " : " > ";
   }
 
-  const std::string& text() const { return text_; }
-
+  // With one SELECT, or with two after a position: SQLite searches an index only by the first
+  // column of a row value comparison.
+  std::string text() const {
+    if (key_.empty()) return range_;
+    return start_ + " = ? AND " + key_ + sign_ + "?" + path_.condition + " UNION ALL " + range_;
+  }
   // Appends the values of the parameters; `position` is set if the rows come after a position.
   void add_values(std::size_t stream, const std::optional<Position>& position,
                   std::vector<Value>& out) const {
-    const auto add = [&](std::int64_t first, std::int64_t second) {
-      out.insert(out.end(), columns_.values.begin(), columns_.values.end());
-      out.push_back(Value::of(first));
-      out.push_back(Value::of(second));
-      std::size_t combination = stream;
-      for (const auto& values : path_.dimensions) {
-        out.push_back(values[combination % values.size()]);
-        combination /= values.size();
-      }
-    };
     TimeRange beyond = path_.range;
     if (position) {
-      add(position->created_at, position->key);
+      add(position->created_at, position->key, stream, out);
       const Timestamp time{position->created_at};
       beyond.narrow(order_ == Order::desc ? Bound::before : Bound::after, time);
     }
-    add(beyond.from, beyond.before);
+    add(beyond.from, beyond.before, stream, out);
+  }
+
+  // The same as one SELECT with an order and a limit of its own; see
+  // Dialect::has_ordered_branches. The engine would expect few rows in a range, and sort them.
+  std::string ordered_text(std::string_view limit) const {
+    const std::string time(path_.index->time);
+    std::string text = columns_.text + " FROM " + std::string(path_.table) + " WHERE ";
+    text += has_range() ? time + " >= ? AND " + time + " < ?" : "true";
+    text += path_.condition;
+    if (!key_.empty()) {
+      text.append(" AND (").append(time).append(", ").append(key_).append(")");
+      text.append(sign_).append("(?, ?)");
+    }
+    return text + order_and_limit(*path_.index, order_, limit);
+  }
+  void add_ordered_values(std::size_t stream, const std::optional<Position>& position,
+                          std::vector<Value>& out) const {
+    const auto add_both = [&](std::int64_t first, std::int64_t second) {
+      out.push_back(Value::of(first));
+      out.push_back(Value::of(second));
+    };
+    out.insert(out.end(), columns_.values.begin(), columns_.values.end());
+    if (has_range()) add_both(path_.range.from, path_.range.before);
+    add_dimensions(stream, out);
+    if (position) add_both(position->created_at, position->key);
   }
 
  private:
+  void add(std::int64_t first, std::int64_t second, std::size_t stream,
+           std::vector<Value>& out) const {
+    out.insert(out.end(), columns_.values.begin(), columns_.values.end());
+    out.push_back(Value::of(first));
+    out.push_back(Value::of(second));
+    add_dimensions(stream, out);
+  }
+  void add_dimensions(std::size_t stream, std::vector<Value>& out) const {
+    for (const auto& values : path_.dimensions) {
+      out.push_back(values[stream % values.size()]);
+      stream /= values.size();
+    }
+  }
+  bool has_range() const { return path_.range != TimeRange{}; }
+
   const AccessPath& path_;
   Order order_;
   Sql columns_;
-  std::string text_;
+  std::string start_;
+  std::string range_;
+  std::string key_;  // empty: from the beginning
+  std::string sign_;
 };
-
-// Returns the end of a statement that reads streams of an index. Its parameter is the maximum
-// number of rows.
-std::string order_and_limit(const Index& index, Order order) {
-  const std::string direction = order == Order::desc ? " DESC" : "";
-  return " ORDER BY " + std::string(index.time) + direction + ", " + std::string(index.key) +
-         direction + " LIMIT ?";
-}
 
 // Reads the streams of several paths, each with a small statement.
 class StreamReader {
  public:
   StreamReader(db::Connection& connection, std::vector<AccessPath> paths, const PageQuery& page)
-      : connection_(connection), paths_(std::move(paths)), start_(page.position) {
+      : connection_(connection), paths_(std::move(paths)), page_(page) {
     for (const AccessPath& path : paths_) {
       first_.emplace_back(path, page.order, false);
       behind_.emplace_back(path, page.order, true);
-      ends_.push_back(order_and_limit(*path.index, page.order));
     }
   }
 
   void read(std::size_t stream, const std::optional<Position>& after, std::int64_t limit,
-            std::vector<Candidate>& out) {
+            std::vector<Candidate>& out) const {
     std::size_t path = 0;
     for (; stream >= paths_[path].stream_count(); ++path) stream -= paths_[path].stream_count();
-    const std::optional<Position>& position = after ? after : start_;
+    const std::optional<Position>& position = after ? after : page_.position;
     const StreamSelect& select = (position ? behind_ : first_)[path];
-    Sql sql{select.text() + ends_[path], {}};
-    select.add_values(stream, position, sql.values);
-    sql.values.push_back(Value::of(limit));
+    Sql sql;
+    if (connection_.dialect().has_ordered_branches) {
+      sql.text = select.ordered_text(std::to_string(limit));
+      select.add_ordered_values(stream, position, sql.values);
+    } else {
+      sql.text = select.text() + order_and_limit(*paths_[path].index, page_.order, "?");
+      select.add_values(stream, position, sql.values);
+      sql.values.push_back(Value::of(limit));
+    }
+    append(sql, out);
+  }
+
+  // Reads all streams with one statement; see Dialect::has_ordered_branches.
+  void read_all(const std::optional<Position>& after, std::int64_t limit,
+                std::vector<Candidate>& out) const {
+    const std::optional<Position>& position = after ? after : page_.position;
+    const std::string count = std::to_string(limit);
+    Sql sql;
+    for (std::size_t path = 0; path < paths_.size(); ++path) {
+      const StreamSelect& select = (position ? behind_ : first_)[path];
+      const std::string text = "SELECT * FROM (" + select.ordered_text(count) + ") AS branch";
+      for (std::size_t stream = 0; stream < paths_[path].stream_count(); ++stream) {
+        sql.add(sql.text.empty() ? "" : " UNION ALL ").add(text);
+        select.add_ordered_values(stream, position, sql.values);
+      }
+    }
+    sql.add(order_and_limit(*paths_.front().index, page_.order, count));
+    append(sql, out);
+  }
+
+ private:
+  void append(const Sql& sql, std::vector<Candidate>& out) const {
     db::Query rows = sql.query(connection_);
     while (rows.step()) out.push_back(candidate_of(rows));
   }
 
- private:
   db::Connection& connection_;
   std::vector<AccessPath> paths_;
-  std::optional<Position> start_;
+  PageQuery page_;
   std::vector<StreamSelect> first_;
   std::vector<StreamSelect> behind_;
-  std::vector<std::string> ends_;
 };
 
 // Reads all streams with one statement.
@@ -112,15 +172,22 @@ db::Query join(db::Connection& connection, const std::vector<AccessPath>& paths,
   std::int64_t limit = page.limit + 1;  // one more row shows whether another page follows
   for (const AccessPath& path : paths) {
     const StreamSelect select(path, page.order, page.position.has_value());
+    const std::string text = select.text();
     for (std::size_t stream = 0; stream < path.stream_count(); ++stream) {
       if (!sql.text.empty()) sql.add(" UNION ALL ");
-      sql.add(select.text());
+      sql.add(text);
       select.add_values(stream, page.position, sql.values);
     }
     if (!path.further.text.empty()) limit = page.max_visited;
   }
-  sql.add(order_and_limit(*paths.front().index, page.order), Value::of(limit));
+  sql.add(order_and_limit(*paths.front().index, page.order, "?"), Value::of(limit));
   return sql.query(connection);
+}
+
+Candidates merge(const PageQuery& page, std::size_t streams, Merge::Fetch fetch,
+                 std::int64_t first_batch = 2) {
+  const auto merge = std::make_shared<Merge>(page.order, streams, std::move(fetch), first_batch);
+  return [merge] { return merge->next(); };
 }
 
 }  // namespace
@@ -148,6 +215,34 @@ Candidate candidate_of(db::Query& row) {
   return {{row.number(0), row.number(1)}, row.column(2).integer != 0};
 }
 
+std::optional<db::Query> read_rows(db::Connection& connection, const std::vector<AccessPath>& paths,
+                                   std::string_view table, std::string_view columns,
+                                   const PageQuery& page) {
+  const db::Dialect& dialect = connection.dialect();
+  std::size_t streams = 0;
+  for (const AccessPath& path : paths) {
+    if (path.table != table || !path.further.text.empty()) return std::nullopt;
+    streams += path.stream_count();
+  }
+  if (!dialect.has_ordered_branches || streams == 0 || streams > dialect.max_joined_streams) {
+    return std::nullopt;
+  }
+  const std::string limit = std::to_string(page.limit + 1);  // one more shows that a page follows
+  Sql sql;
+  for (const AccessPath& path : paths) {
+    Sql selected{"SELECT " + std::string(columns), {}};
+    selected.add(", ").add(path.index->time).add(" AS position_time, key AS position_key");
+    const StreamSelect select(path, page.order, page.position.has_value(), std::move(selected));
+    const std::string text = "SELECT * FROM (" + select.ordered_text(limit) + ") AS branch";
+    for (std::size_t stream = 0; stream < path.stream_count(); ++stream) {
+      sql.add(sql.text.empty() ? "" : " UNION ALL ").add(text);
+      select.add_ordered_values(stream, page.position, sql.values);
+    }
+  }
+  constexpr Index position{.columns = {}, .time = "position_time", .key = "position_key"};
+  return sql.add(order_and_limit(position, page.order, limit)).query(connection);
+}
+
 Candidates read_streams(db::Connection& connection, std::vector<AccessPath> paths, bool may_overlap,
                         const PageQuery& page) {
   std::size_t streams = 0;
@@ -157,15 +252,25 @@ Candidates read_streams(db::Connection& connection, std::vector<AccessPath> path
     values += path.stream_count() * path.further.values.size();
   }
   if (streams == 0) return [] { return std::nullopt; };
-  if (!may_overlap && streams <= max_joined_streams && values <= max_joined_values) {
+  const db::Dialect& dialect = connection.dialect();
+  const bool is_joined = streams <= dialect.max_joined_streams && values <= max_joined_values;
+  if (is_joined && !may_overlap && !dialect.has_ordered_branches) {
     const auto rows = std::make_shared<db::Query>(join(connection, paths, page));
     return [rows] { return rows->step() ? std::optional(candidate_of(*rows)) : std::nullopt; };
   }
   const auto reader = std::make_shared<StreamReader>(connection, std::move(paths), page);
-  const auto merge = std::make_shared<Merge>(page.order, streams, [reader](auto&&... what) {
-    reader->read(std::forward<decltype(what)>(what)...);
-  });
-  return [merge] { return merge->next(); };
+  if (is_joined && dialect.has_ordered_branches) {
+    // Few numbers of rows, so that few different statements are prepared.
+    const std::uint64_t rows = std::bit_ceil(static_cast<std::uint64_t>(page.limit) + 1);
+    return merge(
+        page, 1,
+        [reader](std::size_t, auto&&... what) {
+          reader->read_all(std::forward<decltype(what)>(what)...);
+        },
+        static_cast<std::int64_t>(rows));
+  }
+  return merge(page, streams,
+               [reader](auto&&... what) { reader->read(std::forward<decltype(what)>(what)...); });
 }
 
 }  // namespace comptroller::store

@@ -50,6 +50,7 @@ std::vector<Undelivered> read_events(db::Query rows) {
 
 void insert_webhook(Changes& changes, const Webhook& webhook, const std::string& secret_id) {
   // It gets the events after its creation, whose entry is appended next.
+  changes.connection().lock_journal();
   const auto created = static_cast<std::int64_t>(journal_size(changes.connection()));
   insert(changes, webhook,
          {{"secret_id", Value::of(std::string_view(secret_id))},
@@ -80,7 +81,8 @@ std::vector<Stored<Webhook>> webhooks_of(db::Connection& connection,
 
 std::int64_t count_webhooks(db::Connection& connection,
                             const std::optional<std::string>& customer) {
-  db::Query query = connection.query("SELECT count(*) FROM webhooks WHERE customer_id IS ?");
+  db::Query query =
+      connection.query("SELECT count(*) FROM webhooks WHERE customer_id IS NOT DISTINCT FROM ?");
   query.bind(
       1, customer ? Value::of(connection.symbols().find(*customer).value_or(0)) : Value::null());
   return count_rows(std::move(query));
@@ -146,9 +148,15 @@ std::int64_t first_entry_since(db::Connection& connection, Timestamp since) {
 }
 
 void keep_undelivered(db::Connection& connection, std::int64_t webhook, const Undelivered& event) {
-  static const std::string sql = "INSERT OR REPLACE INTO webhook_deliveries (webhook_key, " +
-                                 std::string(event_columns) +
-                                 ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+  static const std::string sql =
+      "INSERT INTO webhook_deliveries (webhook_key, " + std::string(event_columns) +
+      ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+      " ON CONFLICT (webhook_key, sequence, part, key) DO UPDATE SET"
+      " resource = excluded.resource, record_id = excluded.record_id,"
+      " event_type = excluded.event_type, occurred_at = excluded.occurred_at,"
+      " attempts = excluded.attempts, first_attempt_at = excluded.first_attempt_at,"
+      " last_attempt_at = excluded.last_attempt_at, next_attempt_at = excluded.next_attempt_at,"
+      " last_error = excluded.last_error";
   connection.run(sql, webhook, event.position.sequence, event.position.part, event.position.key,
                  code_of(event.resource), std::string_view(event.record_id),
                  std::string_view(event.event_type), event.occurred_at.microseconds, event.attempts,

@@ -102,11 +102,19 @@ class Sample:
 
 @final
 class Store:
-    """One store file. May be used from many threads; releases the GIL inside."""
+    """One store: a file, or a database. May be used from many threads; releases the GIL inside."""
 
-    # `progress` is called with the number of records while a store gets its journal.
+    # `progress` is called with the number of records while a store gets its journal. `libpq` is the
+    # library to use for a database, by default that of the system; the names of its private files
+    # begin with `secrets_base`.
     def __init__(
-        self, path: str, read_only: bool = False, progress: Callable[[int], object] | None = None
+        self,
+        path: str,
+        read_only: bool = False,
+        progress: Callable[[int], object] | None = None,
+        *,
+        libpq: str | None = None,
+        secrets_base: str | None = None,
     ) -> None: ...
     def call(
         self,
@@ -154,6 +162,11 @@ class Store:
         columns: list[str] | None,
         parameters: list[tuple[str, str]],
     ) -> ArrowSource: ...
+    # The documents "clients" and "keys"; see cpp/service/shared_secrets.hpp.
+    def shared_secret(self, principal: Principal, name: str) -> bytes | None: ...
+    def replace_shared_secret(
+        self, principal: Principal, name: str, before: bytes | None, after: bytes
+    ) -> bool: ...
     def stream_with_head(
         self,
         principal: Principal,

@@ -50,7 +50,14 @@ class Host(Transport, Protocol):
 
     @property
     def path(self) -> str | None:
-        """The store's file; None for a remote service and for a store in memory."""
+        """The store's file; None for a remote service, a database and a store in memory."""
+
+    @property
+    def secrets_base(self) -> str | None:
+        """The path with which the names of the store's private files begin, if they have a place.
+
+        It is the store's file, or a name in the state folder of a database.
+        """
 
     def customer(self) -> str | None:
         """The caller's customer; None for an operator, or if it is unknown."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from comptroller import arguments
 from comptroller._core import Principal, Store
@@ -18,18 +18,45 @@ from comptroller.errors import invalid
 from comptroller.service import Service
 
 if TYPE_CHECKING:
+    from comptroller import postgresql
     from comptroller.journal import Checkpoint
 
 
-class LocalHost:
-    """A store in this process, used as one principal; `path` is None for a store in memory."""
+class Location(NamedTuple):
+    """Where a store is: in a file, in memory, or in a database.
 
-    def __init__(self, store: Store, principal: Principal, path: str | None) -> None:
+    Attributes:
+        name: the file or address for people, without passwords.
+        path: the file; None for memory and a database.
+        secrets_base: the path with which the names of private files begin; None without a place
+            for them.
+        database: the address of the database.
+    """
+
+    name: str
+    path: str | None
+    secrets_base: str | None
+    database: postgresql.Address | None = None
+
+
+class LocalHost:
+    """A store that this process opened, used as one principal.
+
+    Attributes:
+        path: see Location.
+        secrets_base: see Location.
+        is_database: whether the store is a database, so that a call waits for another process.
+    """
+
+    def __init__(self, store: Store, principal: Principal, location: Location) -> None:
         self.store = store
         self.principal = principal
-        # Absolute, because the program may change its working directory.
-        self.path = None if path is None else str(Path(path).absolute())
-        self._file = None if path is None else str(Path(path).resolve())
+        self.path = location.path
+        self.secrets_base = location.secrets_base
+        self.is_database = location.database is not None
+        self._origin = location.name if self.is_database else None
+        if location.path is not None:
+            self._origin = str(Path(location.path).resolve())
 
     def call(
         self,
@@ -107,7 +134,7 @@ class LocalHost:
         """Returns a checkpoint of the journal, signed, and the key that verifies it."""
         from comptroller.journal import sign_checkpoint
 
-        return sign_checkpoint(self.store, self.principal, self.path)
+        return sign_checkpoint(self.store, self.principal, self.secrets_base)
 
     def check(self) -> bytes:
         """Examines the whole store; returns the findings as JSON."""
@@ -118,8 +145,9 @@ class LocalHost:
         return self.principal.customer
 
     def origin(self) -> str | None:
-        """Returns the file, without links, and the principal; None for a store in memory."""
-        return None if self._file is None else f"<Service {self._file!r}, {_title(self.principal)}>"
+        """Returns the file, without links, or the address, and the principal; None for memory."""
+        origin = self._origin
+        return None if origin is None else f"<Service {origin!r}, {_title(self.principal)}>"
 
     def version(self) -> int:
         """Returns a number that changes with every commit of any process."""
@@ -139,11 +167,13 @@ def open(
     actor: str | None = None,
     read_only: bool = False,
     progress: Progress | bool | None = None,
+    state: str | os.PathLike[str] | None = None,
 ) -> Service:
     """Opens a store file as its operator or as a client; creates the file if it is missing.
 
     Args:
-        path: the file, or ``":memory:"`` for a store in memory, which `close` discards.
+        path: the file, or ``":memory:"`` for a store in memory, which `close` discards; or the
+            address of a database, such as ``"postgresql://user@host/database"``.
         customer: opens the store as a client of this customer; by default as the operator, who
             sees all customers.
         scopes: the permissions, such as ``["rewards:read_claims"]``; by default all scopes of a
@@ -156,13 +186,17 @@ def open(
         read_only: opens the store without writing or migrating it.
         progress: as for `Service.load`, while a store of an earlier version gets its journal, which
             reads all of its records; the numbers of bytes are 0.
+        state: for a database, the folder of the private files that are beside a store file: the
+            keys of checkpoints and webhooks, and the places of pulls. It is created if missing.
 
     Raises:
         Unusable: the path cannot be opened, is not a store, or is a store of a newer version; or
             the store was open when this process was forked.
+        Unavailable: the database does not answer, or libpq is not installed.
         InvalidRequest: a scope is unknown, or an argument is invalid.
     """
-    place = arguments.path("path", path)
+    is_read_only = arguments.flag("read_only", read_only)
+    location = _locate(arguments.path("path", path), state)
     if client_id is not None:
         client_id = arguments.text("client_id", client_id)
     principal = Principal(
@@ -171,14 +205,51 @@ def open(
         None if scopes is None else _scopes(scopes),
         None if actor is None else _actor(actor),
     )
-    mode = ", read only" if arguments.flag("read_only", read_only) else ""
-    with observer(progress, f"migrating {place}") as observed:
+    mode = ", read only" if is_read_only else ""
+    with observer(progress, f"migrating {location.name}") as observed:
         # A lambda of an observer, because the number of bytes is unknown.
         advance = None if observed is None else lambda records: observed(0, None, records)
-        store = Store(place, read_only, advance)
-    host = LocalHost(store, principal, None if place == ":memory:" else place)
+        store = _store(location, is_read_only, advance)
+    host = LocalHost(store, principal, location)
     who = _title(principal) + ("" if actor is None else f" {actor!r}")
-    return Service(host, f"{place!r}, {who}{mode}")
+    return Service(host, f"{location.name!r}, {who}{mode}")
+
+
+def _locate(place: str, state: str | os.PathLike[str] | None) -> Location:
+    folder = None if state is None else arguments.path("state", state)
+    # The beginning of an address, also of a misspelled one.
+    if place[:8].lower() == "postgres":
+        from comptroller import postgresql
+
+        if postgresql.is_address(place):
+            address = postgresql.parse("path", place)
+            base = None if folder is None else postgresql.state_base(folder)
+            return Location(address.shown, None, base, address)
+        postgresql.refuse_similar("path", place)
+    if folder is not None:
+        raise invalid("state", "only a database has a state folder; leave it out")
+    if place == ":memory:":
+        return Location(place, None, None)
+    # Absolute, because the program may change its working directory.
+    path = str(Path(place).absolute())
+    return Location(place, path, path)
+
+
+def _store(
+    location: Location, is_read_only: bool, advance: Callable[[int], object] | None
+) -> Store:
+    database = location.database
+    if database is None:
+        return Store(location.name, is_read_only, advance)
+    from comptroller.postgresql import carried_libpq
+
+    return Store(
+        database.full,
+        is_read_only,
+        advance,
+        libpq=carried_libpq(),
+        secrets_base=location.secrets_base,
+    )
 
 
 def _title(principal: Principal) -> str:

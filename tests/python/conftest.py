@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import comptroller
+import postgresql_server
 import pytest
 from command_line import Ended, Run
 from comptroller._core import Principal, Store
@@ -38,11 +39,36 @@ SLOW = {
 }
 
 
+#: The tests that need a PostgreSQL server.
+POSTGRESQL = Path(__file__).parent / "postgresql"
+_RUN_LOCK = pytest.StashKey[Path]()
+_RUN = pytest.StashKey[ExitStack]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Lock what the servers of this test run wait for; see `postgresql_server.run_lock`."""
+    assigned: dict[str, Any] | None = getattr(config, "workerinput", None)
+    if assigned is None:
+        config.stash[_RUN] = ExitStack()
+        config.stash[_RUN_LOCK] = config.stash[_RUN].enter_context(postgresql_server.run_lock())
+    else:
+        config.stash[_RUN_LOCK] = Path(assigned["run_lock"])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of xdist the lock of the test run."""
+    node.workerinput["run_lock"] = str(node.config.stash[_RUN_LOCK])
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not collect slow modules for `make test`: schemathesis generates requests when it collects
-    its tests, and every worker collects all tests.
+    """Do not collect the modules that `make test` excludes: schemathesis generates requests when it
+    collects its tests, and every worker collects all tests.
     """
-    if collection_path.stem in SLOW and config.getoption("markexpr") == "not slow":
+    expression = config.getoption("markexpr")
+    if collection_path.stem in SLOW and "not slow" in expression:
+        return True
+    if collection_path == POSTGRESQL and "not postgresql" in expression:
         return True
     return None
 
@@ -53,9 +79,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-def pytest_unconfigure() -> None:
+def pytest_unconfigure(config: pytest.Config) -> None:
     """Let the interpreter free the collected tests; otherwise nanobind reports leaks."""
     gc.unfreeze()
+    if _RUN in config.stash:
+        config.stash[_RUN].close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -63,15 +91,43 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.stem in SLOW:
             item.add_marker("slow")
+        if POSTGRESQL in item.path.parents:
+            item.add_marker("postgresql")
 
 
 @pytest.fixture(scope="session")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty store, which tests copy because creating one takes longer; a module may replace it
-    by a furnished store.
-    """
+def run_lock(pytestconfig: pytest.Config) -> Path:
+    """The lock of the test run."""
+    return pytestconfig.stash[_RUN_LOCK]
+
+
+Furnish = Callable[[comptroller.Service], None]
+
+
+@pytest.fixture(scope="module")
+def furnish_template() -> Furnish | None:
+    """What fills the stores of a module; a module may replace it."""
+    return None
+
+
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty store, which tests copy because creating one takes longer."""
     path = tmp_path_factory.mktemp("empty") / "empty.db"
     comptroller.open(path).close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def template(
+    empty: Path, furnish_template: Furnish | None, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """The store that the tests of a module copy."""
+    if furnish_template is None:
+        return empty
+    path = Path(shutil.copyfile(empty, tmp_path_factory.mktemp("template") / "furnished.db"))
+    with comptroller.open(path) as operator:
+        furnish_template(operator)
     return path
 
 
@@ -200,6 +256,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     """Runs a command in a temporary directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("COMPTROLLER_DB", raising=False)
+    monkeypatch.delenv("COMPTROLLER_STATE", raising=False)
     monkeypatch.delenv("COMPTROLLER_ACTOR", raising=False)
     monkeypatch.setenv("COLUMNS", "80")
 

@@ -90,11 +90,12 @@ std::string_view SqliteConnection::index_hint(std::string_view table, std::strin
 }
 
 std::vector<Insertion> SqliteConnection::insert_new(const InsertStatement& statement,
-                                                    std::size_t rows, const BindRow& bind) {
+                                                    std::size_t rows, const BindRow& bind,
+                                                    std::vector<std::int64_t>& keys) {
   if (filler_ != nullptr && filler_->table() == statement.table) {
     return filler_->insert(statement, rows, bind);
   }
-  return Connection::insert_new(statement, rows, bind);
+  return Connection::insert_new(statement, rows, bind, keys);
 }
 
 }  // namespace comptroller::db::sqlite

@@ -30,9 +30,10 @@ class SqliteConnection final : public Connection, public Handle {
   }
   std::string_view index_hint(std::string_view table, std::string_view columns,
                               std::string_view condition) override;
+  const Dialect& dialect() const override;
   void execute(const std::string& sql) override { Handle::execute(sql); }
   std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
-                                    const BindRow& bind) override;
+                                    const BindRow& bind, std::vector<std::int64_t>& keys) override;
   void begin_snapshot() override;
   void end_snapshot() noexcept override;
   bool has_readable_views(std::span<const ReadableView> views) override;

@@ -59,7 +59,7 @@ class SqliteDatabase final : public Database {
   Lease reader() override { return readers_.lend(); }
   std::vector<Lease> readers_of_one_snapshot(std::size_t count) override;
   bool is_writable() const override { return writer_ != nullptr; }
-  void check_may_write() override { Writing::refuse(writer()); }
+  void check_may_write() override { Writing::refuse(&writer()); }
   void write(const std::function<void(Connection&)>& work) override { writer().write(work); }
   void write_later(std::function<void(Connection&)> work,
                    std::function<void(std::exception_ptr)> done) override {

@@ -13,8 +13,8 @@ std::unique_ptr<PrivateCopy> SqliteFill::make_copy() {
 
 Connection* SqliteFill::begin() {
   if (is_only_sql_) return nullptr;
-  Writing::refuse(parts_.writer);
-  writing_.emplace(parts_.writer, true);
+  Writing::refuse(&parts_.writer);
+  writing_.emplace(&parts_.writer, true);
   parts_.writer.run_alone(filling_.is_patient, [&] { copy_ = make_copy(); });
   if (!copy_) {
     writing_.reset();
@@ -26,8 +26,8 @@ Connection* SqliteFill::begin() {
 
 bool SqliteFill::write(const Work& work) {
   const bool has_begun = copy_ != nullptr;
-  if (!has_begun) Writing::refuse(parts_.writer);
-  const Writing writing(parts_.writer, true);
+  if (!has_begun) Writing::refuse(&parts_.writer);
+  const Writing writing(&parts_.writer, true);
   bool is_possible = true;
   parts_.writer.run_alone(filling_.is_patient || has_begun, [&] {
     if (has_begun && !copy_->is_current()) {

@@ -3,17 +3,12 @@
 #pragma once
 
 #include <span>
-#include <string_view>
+
+#include "db/migration.hpp"
 
 namespace comptroller::db::sqlite {
 
-struct Migration {
-  int version;            // 1, 2, 3, ... without a gap
-  std::string_view name;  // the file name without number and suffix
-  std::string_view sql;   // statements to run in one transaction
-};
-
-// Returns all migrations in order of version, at least one; valid for the lifetime of the process.
+// Returns all migrations in order of version, from 1; valid for the lifetime of the process.
 std::span<const Migration> migrations();
 
 }  // namespace comptroller::db::sqlite

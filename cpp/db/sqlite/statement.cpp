@@ -45,20 +45,6 @@ Value value_of(sqlite3_value* value) {
   }
 }
 
-// Returns the table after the first FROM that is not in parentheses.
-std::string_view table_of(std::string_view sql) {
-  constexpr std::string_view from = " FROM ";
-  int depth = 0;
-  for (std::size_t at = 0; at < sql.size(); ++at) {
-    if (sql[at] == '(') ++depth;
-    if (sql[at] == ')') --depth;
-    if (depth > 0 || !sql.substr(at).starts_with(from)) continue;
-    sql.remove_prefix(at + from.size());
-    return sql.substr(0, sql.find(' '));
-  }
-  return {};
-}
-
 }  // namespace
 
 SqliteStatement::SqliteStatement(Handle& connection, std::string_view sql)

@@ -128,8 +128,8 @@ void Writer::report(const Tasks& later) noexcept {
 }
 
 void Writer::write(const std::function<void(Connection&)>& work) {
-  Writing::refuse(*this);
-  const Writing writing(*this);
+  Writing::refuse(this);
+  const Writing writing(this);
   Task task;
   task.work = std::ref(work);
   wait_for_turn(task, max_wait_);
@@ -157,7 +157,7 @@ void Writer::run_later() noexcept {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's own threads handle signals
-  const Writing writing(*this);
+  const Writing writing(this);
   const auto leads = [&] {
     return !queue_.empty() && queue_.front()->done && queue_.front()->state == Task::State::leading;
   };

@@ -16,7 +16,7 @@
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/lock_file.hpp"
 #include "db/sqlite/open_file.hpp"
-#include "db/sqlite/writing.hpp"
+#include "db/writing.hpp"
 
 namespace comptroller::db::sqlite {
 

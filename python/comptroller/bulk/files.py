@@ -117,12 +117,13 @@ def whole_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def give_owner(target: Path, model: Path) -> None:
-    """Gives a file the owner of another one, if this process may.
+    """Gives a file the owner of another one, or else of its folder, if this process may.
 
-    Only root may: so a command of root leaves no file that the user of a store cannot open.
+    Only root may: so a command of root leaves no file that the user of a store cannot open. The
+    files of a state folder belong to no store file.
     """
     with suppress(OSError):
-        status = model.stat()
+        status = (model if model.exists() else model.parent).stat()
         # Another user may have replaced the target by a link.
         os.chown(target, status.st_uid, status.st_gid, follow_symlinks=False)
 

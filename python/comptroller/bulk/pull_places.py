@@ -34,12 +34,13 @@ class Place(msgspec.Struct, frozen=True, omit_defaults=True):
 class Places:
     """The places of the next pulls, by kind and source, in a file beside the target store.
 
-    Raises Unusable if the file cannot be used. A store in memory has no such file, and a source
-    without a name no place. Until version 0.2.0 the file had times, which are ignored.
+    Raises Unusable if the file cannot be used. A store in memory and a database without a state
+    folder have no such file, and a source without a name has no place. Until version 0.2.0 the file
+    had times, which are ignored.
     """
 
     def __init__(self, target: Service, kind: str, source: str | None) -> None:
-        path = target.host.path
+        path = target.host.secrets_base
         self._store = None if path is None else Path(path)
         self._path = None if path is None else Path(path + _SUFFIX)
         self._kind = kind

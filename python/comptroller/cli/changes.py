@@ -8,7 +8,7 @@ from typing import get_args
 import click
 
 from comptroller.cli import screen
-from comptroller.cli.screen import db_option
+from comptroller.cli.options import db_option
 from comptroller.values import ChangedResource
 
 

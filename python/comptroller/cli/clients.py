@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import click
 
 from comptroller.cli import screen
-from comptroller.cli.screen import db_option, json_option
+from comptroller.cli.options import db_arguments, db_option, json_option
 from comptroller.errors import InvalidRequest, invalid
+from comptroller.postgresql import is_address
 
 if TYPE_CHECKING:
     from comptroller.http.oauth.clients import Client
+    from comptroller.http.oauth.shared_secret import Secret, SharedSecret
+    from comptroller.local import LocalHost
+    from comptroller.secret_file import SecretFile
 
 _ONCE = "Save the secret now: only its hash is stored, and it cannot be shown again."
 
@@ -23,8 +29,8 @@ _ONCE = "Save the secret now: only its hash is stored, and it cannot be shown ag
 def clients() -> None:
     """Register the programs that may use the service over HTTP.
 
-    FILE.clients beside the store has the clients and the hashes of their secrets. A running server
-    applies changes within a second.
+    FILE.clients beside the store has the clients and the hashes of their secrets. A database has
+    them itself. A running server applies changes within a second.
     """
 
 
@@ -54,15 +60,16 @@ def add(
     """
     if operator == (customer is not None):
         raise click.UsageError("name who the client acts for: either --customer ID or --operator")
-    _require_server(db)
+    screen.require_server()
     from comptroller.http.oauth import clients as registry
 
     try:
-        client, secret = registry.add(registry.file_of(db), name, customer, scopes or None)
+        with _secret(db, registry) as file:
+            client, secret = registry.add(file, name, customer, scopes or None)
     except InvalidRequest as error:
         if error.existing is None:
             raise
-        command = shlex.join([error.existing, *screen.db_arguments(db)])
+        command = shlex.join([error.existing, *db_arguments(db)])
         raise invalid(
             "name",
             f"{error.errors[0].message}, or give that client a new secret: "
@@ -76,10 +83,11 @@ def add(
 @json_option
 def list_(db: str, as_json: bool) -> None:
     """List the clients, including revoked ones; --json adds their names and scopes."""
-    _require_server(db)
+    screen.require_server()
     from comptroller.http.oauth import clients as registry
 
-    known = registry.read(registry.file_of(db)).values()
+    with _secret(db, registry) as file:
+        known = registry.read(file).values()
     if as_json:
         screen.write_json({"clients": [_for_machines(client) for client in known]})
         return
@@ -103,10 +111,11 @@ def rotate(client_id: str, db: str, as_json: bool) -> None:
     Tokens issued before the rotation stay valid until they expire, for up to an hour; if the
     secret leaked, `revoke` the client.
     """
-    _require_server(db)
+    screen.require_server()
     from comptroller.http.oauth import clients as registry
 
-    client, secret = registry.rotate(registry.file_of(db), client_id)
+    with _secret(db, registry) as file:
+        client, secret = registry.rotate(file, client_id)
     _show_secret(client, secret, as_json)
 
 
@@ -116,10 +125,11 @@ def rotate(client_id: str, db: str, as_json: bool) -> None:
 @json_option
 def revoke(client_id: str, db: str, as_json: bool) -> None:
     """Revoke a client and its tokens."""
-    _require_server(db)
+    screen.require_server()
     from comptroller.http.oauth import clients as registry
 
-    client = registry.revoke(registry.file_of(db), client_id)
+    with _secret(db, registry) as file:
+        client = registry.revoke(file, client_id)
     if as_json:
         screen.write_json(_for_machines(client))
     else:
@@ -128,7 +138,7 @@ def revoke(client_id: str, db: str, as_json: bool) -> None:
 
 @click.group()
 def keys() -> None:
-    """Manage the keys that sign tokens, stored in FILE.keys beside the store."""
+    """Manage the keys that sign tokens, stored in FILE.keys beside the store, or in a database."""
 
 
 @keys.command("rotate")
@@ -139,10 +149,11 @@ def rotate_keys(db: str, as_json: bool) -> None:
 
     The old key only verifies, and is deleted when the tokens that it signed have expired.
     """
-    _require_server(db)
+    screen.require_server()
     from comptroller.http.oauth import keys as signing
 
-    made = signing.rotate(signing.file_of(db), time.time())
+    with _secret(db, signing) as file:
+        made = signing.rotate(file, time.time())
     retired = [
         {"kid": key.kid, "until": _iso(datetime.fromtimestamp(until, UTC))}
         for key, until in made.retired
@@ -155,9 +166,22 @@ def rotate_keys(db: str, as_json: bool) -> None:
         click.echo(f"{each['kid']} verifies until {each['until']}")
 
 
-def _require_server(db: str) -> None:
-    screen.require_server()
-    screen.existing_store(db).close()  # raises for a file that is not a store
+class _Kind(Protocol):
+    """The module of clients, or that of keys."""
+
+    def file_of(self, store: str) -> SecretFile: ...
+    def shared_of(self, host: LocalHost) -> SharedSecret: ...
+
+
+@contextmanager
+def _secret(db: str, kind: _Kind) -> Iterator[Secret]:
+    """Yields the clients or the keys of a store. Raises Unusable for a file that is not a store."""
+    if not is_address(db):
+        screen.existing_store(db).close()
+        yield kind.file_of(db)
+        return
+    with screen.opened(db) as svc:
+        yield kind.shared_of(cast("LocalHost", svc.host))
 
 
 def _show_secret(client: Client, secret: str, as_json: bool) -> None:

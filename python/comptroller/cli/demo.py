@@ -28,9 +28,10 @@ import click
 import comptroller
 from comptroller.bulk.files import whole_folder
 from comptroller.cli import screen
-from comptroller.cli.screen import of_program
+from comptroller.cli.options import store_of
 from comptroller.display.html import printable
 from comptroller.errors import missing_extra, unavailable, unusable
+from comptroller.postgresql import is_address
 
 TUTORIAL = Path(__file__).with_name("tour.md")
 _WIDTH = 78
@@ -51,7 +52,7 @@ _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 @click.option(
     "--db",
     type=click.Path(),
-    callback=of_program,
+    callback=store_of,
     help="Save the store of the tour as this new file.",
 )
 @click.option(
@@ -66,6 +67,8 @@ def demo(db: str | None, rewards: str | None) -> int:
     Works in a temporary folder and changes no other file. Needs the extras analysis, server and
     client.
     """
+    if db is not None and is_address(db):
+        raise click.UsageError("--db: the tour saves a file, not a database")
     if db is not None and rewards is not None:
         raise click.UsageError("--db and --rewards exclude each other")
     if rewards is None:

@@ -11,8 +11,8 @@ import msgspec
 from comptroller._core import microseconds
 from comptroller.bulk.files import export_format
 from comptroller.cli import screen
+from comptroller.cli.options import db_option, json_option
 from comptroller.cli.parameters import Kind
-from comptroller.cli.screen import db_option, json_option
 from comptroller.description import list_filters
 from comptroller.display.times import bound
 from comptroller.values import KINDS

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from comptroller.cli import screen
-from comptroller.cli.screen import actor_option, db_option, json_option
+from comptroller.cli.options import actor_option, db_option, json_option
 from comptroller.display.batches import batch_text
 from comptroller.values import JournalResource
 

@@ -15,6 +15,7 @@ import click
 
 from comptroller.cli import screen
 from comptroller.cli.load_results import account, describe_outcome, members, show_faults
+from comptroller.cli.options import actor_option, db_option, json_option
 from comptroller.cli.parameters import (
     Assignment,
     Kind,
@@ -22,7 +23,6 @@ from comptroller.cli.parameters import (
     separator_option,
     sheet_option,
 )
-from comptroller.cli.screen import actor_option, db_option, json_option
 from comptroller.values import KINDS
 
 if TYPE_CHECKING:

@@ -14,6 +14,8 @@ from types import FrameType
 
 import click
 
+from comptroller.cli.options import without_password
+
 #: The modules of the commands, in the order of a first use. A command imports only its own module,
 #: because the others would double the time to start.
 _MODULES = {
@@ -68,7 +70,18 @@ def _command(name: str) -> click.Command:
     epilog="New here? Run: comptroller demo",
 )
 @click.version_option(package_name="comptroller", message="comptroller %(version)s")
-@click.option("--db", type=click.Path(), help="The store file; also accepted after the command.")
+@click.option(
+    "--db",
+    type=click.Path(),
+    callback=without_password,
+    help="The store file, or postgresql://...; also accepted after the command.",
+)
+@click.option(
+    "--state",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="With postgresql://...: the folder of keys, clients and pulls; also after the command.",
+)
 @click.option(
     "--actor", metavar="NAME", help="Who runs the command; also accepted after the command."
 )

@@ -11,8 +11,8 @@ from click.core import ParameterSource
 
 from comptroller.cli import screen
 from comptroller.cli.load_results import account, members, rejections
+from comptroller.cli.options import db_option, json_option
 from comptroller.cli.parameters import Kind
-from comptroller.cli.screen import db_option, json_option
 from comptroller.display.html import printable
 from comptroller.errors import invalid
 from comptroller.values import KINDS

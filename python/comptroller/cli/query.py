@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from comptroller.cli import screen
+from comptroller.cli.options import db_option
 from comptroller.cli.parameters import (
     Assignment,
     decimal_option,
     separator_option,
     sheet_option,
 )
-from comptroller.cli.screen import db_option
 from comptroller.display.html import TableColumn
 from comptroller.errors import Unavailable
 

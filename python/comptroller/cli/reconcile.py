@@ -10,8 +10,8 @@ import click
 
 from comptroller.cli import screen
 from comptroller.cli.load import load
+from comptroller.cli.options import db_option, json_option
 from comptroller.cli.parameters import Assignment, Kind
-from comptroller.cli.screen import db_option, json_option
 from comptroller.display.html import TableColumn
 from comptroller.values import KINDS
 

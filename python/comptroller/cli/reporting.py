@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from comptroller.cli import screen
-from comptroller.cli.screen import db_option, json_option
+from comptroller.cli.options import DEFAULT_DB, db_arguments, db_option, json_option
 from comptroller.display import numbers
 from comptroller.display.html import printable
 from comptroller.errors import Error, Forbidden
@@ -339,9 +339,7 @@ def draw(report: Report) -> None:
         click.echo(f"... and {left:,} more; --out FILE writes all")
 
 
-def draw_overview(
-    overview: Overview, db: str = screen.DEFAULT_DB, *, has_claims: bool = True
-) -> None:
+def draw_overview(overview: Overview, db: str = DEFAULT_DB, *, has_claims: bool = True) -> None:
     """Print an overview: its tables, then the findings with their commands."""
     from comptroller.analysis.formatting import columns_of
 
@@ -355,7 +353,7 @@ def draw_overview(
     out = screen.console()
     for finding in overview.findings:
         out.print(printable(finding.text))
-        command = shlex.join([*shlex.split(finding.command), *screen.db_arguments(db)])
+        command = shlex.join([*shlex.split(finding.command), *db_arguments(db)])
         out.print(f"    {printable(command)}", soft_wrap=True)
     if overview.tables and not overview.findings:
         click.echo("Nothing unusual was found.")

@@ -7,8 +7,8 @@ import sys
 import click
 
 from comptroller.cli import screen
+from comptroller.cli.options import json_option
 from comptroller.cli.parameters import Kind
-from comptroller.cli.screen import json_option
 from comptroller.values import KINDS
 
 

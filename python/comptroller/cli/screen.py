@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 
 import click
 import msgspec
-from click.core import ParameterSource
 
+from comptroller.cli.options import state_of
 from comptroller.display.html import TableColumn, printable
 from comptroller.display.progress import Progress, bar, clock
+from comptroller.postgresql import is_address
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -29,51 +30,6 @@ if TYPE_CHECKING:
 
     from comptroller.bulk.exported import JournalState
     from comptroller.service import Service
-
-
-def of_program(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return the option given before the command, else `value`; the callback of such an option.
-
-    Raises UsageError if both are given and differ.
-    """
-    name = str(param.name)
-    before: str | None = ctx.find_root().params.get(name)
-    if before is None or ctx.parent is None:
-        return value
-    is_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    if is_given and value != before:
-        raise click.UsageError(
-            f"--{name} {before} and --{name} {value} differ; give one of them", ctx
-        )
-    return before
-
-
-#: The default store file.
-DEFAULT_DB = "comptroller.db"
-db_option = click.option(
-    "--db",
-    type=click.Path(),
-    default=DEFAULT_DB,
-    envvar="COMPTROLLER_DB",
-    show_default=True,
-    show_envvar=True,
-    callback=of_program,
-    help="The store file.",
-)
-actor_option = click.option(
-    "--actor",
-    metavar="NAME",
-    envvar="COMPTROLLER_ACTOR",
-    show_envvar=True,
-    callback=of_program,
-    help="Who runs the command: the created_by of controls that it creates. Default: operator.",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-
-
-def db_arguments(db: str) -> list[str]:
-    """Return the arguments that name a store in a suggested command; none for the default store."""
-    return [] if db == DEFAULT_DB else ["--db", db]
 
 
 # Wider than any table of values within their limits.
@@ -114,7 +70,7 @@ def existing_store(db: str, customer: str | None = None) -> Service:
     import comptroller
 
     require_store(db)
-    return comptroller.open(db, customer=customer, read_only=True)
+    return comptroller.open(db, customer=customer, read_only=True, state=state_of(db))
 
 
 def open_for_writing(db: str, actor: str | None = None) -> Service:
@@ -122,14 +78,14 @@ def open_for_writing(db: str, actor: str | None = None) -> Service:
     import comptroller
 
     with progress(f"migrating {db}", _MIGRATION_DELAY_S) as advance:
-        return comptroller.open(db, actor=actor, progress=advance or False)
+        return comptroller.open(db, actor=actor, progress=advance or False, state=state_of(db))
 
 
 def require_store(db: str) -> None:
-    """Raise Unusable if the file `db` does not exist."""
+    """Raise Unusable if `db` is a file that does not exist."""
     from comptroller.errors import unusable
 
-    if not Path(db).exists():
+    if not is_address(db) and not Path(db).exists():
         raise unusable(
             f"there is no store {db}; create it with `comptroller load` or name another with --db"
         )

@@ -9,7 +9,7 @@ import msgspec
 from click.core import ParameterSource
 
 from comptroller.cli import screen
-from comptroller.cli.screen import db_option
+from comptroller.cli.options import db_option, state_of
 from comptroller.cli.serve_options import ServeOptions, require_safety, require_sense
 
 _MAX_WORKERS = 256
@@ -127,7 +127,7 @@ def serve(context: click.Context, /, **options: Any) -> int:
         for name in options
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
-    chosen = ServeOptions(**options)
+    chosen = ServeOptions(**options, state=state_of(options["db"]))
     require_sense(chosen, given)
     screen.require_server()
     require_safety(chosen)

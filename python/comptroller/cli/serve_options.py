@@ -10,6 +10,7 @@ import msgspec
 
 from comptroller.errors import invalid
 from comptroller.loopback import is_loopback
+from comptroller.postgresql import is_address
 
 _EXTERNAL_ISSUER_OPTIONS = (
     *("jwks", "algorithm", "token_type", "customer_claim", "operator_claim", "scope_claim"),
@@ -26,6 +27,7 @@ class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of `serve`, by the names of their flags."""
 
     db: str
+    state: str | None
     empty: bool
     sample: int | None
     host: str
@@ -62,6 +64,8 @@ def require_sense(options: ServeOptions, given: set[str]) -> None:
         raise click.UsageError("give one of --db, --empty and --sample")
     if (options.tls_cert is None) != (options.tls_key is None):
         raise click.UsageError("give both --tls-cert and --tls-key, or neither")
+    if options.auth == "local" and is_address(options.db) and options.state is None:
+        raise click.UsageError("--auth local needs --state FOLDER, for the keys and clients")
     if options.workers > 1 and options.db == ":memory:" and not options.is_temporary:
         raise click.UsageError("--workers needs a store in a file; --empty makes a temporary one")
     if options.drop_deprecated and options.sunset:

@@ -115,7 +115,7 @@ def serve(options: ServeOptions) -> int:
         from comptroller.http.server import serving
 
         with (
-            comptroller.open(path) as service,
+            comptroller.open(path, state=options.state) as service,
             serving.listen(options.host, options.port) as bound,
         ):
             address = _address(bound, options)
@@ -135,7 +135,7 @@ def work(assignment: Assignment) -> None:
     try:
         with (
             socket.socket(fileno=assignment.descriptor) as bound,
-            comptroller.open(path) as service,
+            comptroller.open(path, state=assignment.options.state) as service,
         ):
             _serve(service, path, address, bound, assignment.options, share=share)
     finally:
@@ -180,7 +180,7 @@ def _serve(
     from comptroller.webhooks.delivering import delivering
     from comptroller.webhooks.endpoint import Counts
 
-    authority = None if options.auth == "off" else _authority(path, address, options)
+    authority = None if options.auth == "off" else _authority(service, address, options)
     log = life.log if life else _log(share)
     counts = Counts()
     app = _app(service, authority, log, options, Deliveries(counts))
@@ -278,12 +278,12 @@ def _operations(app: App, authority: Authority | None, log: Log) -> ShortOperati
     return ShortOperations(app, authority.authenticator, log)
 
 
-def _authority(path: str, address: str, options: ServeOptions) -> Authority:
+def _authority(service: comptroller.Service, address: str, options: ServeOptions) -> Authority:
     from comptroller.http.oauth import authority
 
     if options.auth == "local":
         return authority.local_authority(
-            path,
+            service,
             issuer=options.issuer or address,
             audience=options.audience,
             rate=options.rate,

@@ -8,8 +8,9 @@ import click
 import msgspec
 
 from comptroller.cli import screen
-from comptroller.cli.screen import db_option, json_option
+from comptroller.cli.options import db_option, json_option
 from comptroller.display.html import printable
+from comptroller.postgresql import is_address
 
 # The position of SQLite's user_version in the file, a big-endian number.
 _USER_VERSION = slice(60, 64)
@@ -109,6 +110,13 @@ def migrate(db: str, as_json: bool) -> None:
     Opening a store for writing also migrates it.
     """
     screen.require_store(db)
+    if is_address(db):
+        screen.opened(db).close()
+        if as_json:
+            screen.write_json({"from": None, "to": None, "migrated": None})
+        else:
+            click.echo(f"{db} has the schema of this version")
+        return
     before = _schema_version(db)
     screen.open_for_writing(db).close()
     after = max(_schema_version(db), before)

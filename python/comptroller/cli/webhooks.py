@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from comptroller.cli import screen
-from comptroller.cli.screen import actor_option, db_option, json_option
+from comptroller.cli.options import actor_option, db_option, json_option, state_of
 
 if TYPE_CHECKING:
     from comptroller.records import Webhook
@@ -240,7 +240,7 @@ def _writing(db: str, actor: str | None) -> Service:
     import comptroller
 
     screen.require_store(db)
-    return comptroller.open(db, actor=actor)
+    return comptroller.open(db, actor=actor, state=state_of(db))
 
 
 def _show(record: Webhook | msgspec.Struct, as_json: bool) -> None:

@@ -77,7 +77,8 @@ class App:
     closes the Service after the server has stopped.
 
     Args:
-        service: a service opened with :func:`comptroller.open`, as its operator.
+        service: a service opened with :func:`comptroller.open`, as its operator. Reads of a
+            database run in threads, because they wait for it.
         authenticator: authenticates the caller of a request.
         drop_deprecated: omits the member `orchestrations` of the orchestration list.
         sunset: the removal date of that member, announced in a header.
@@ -105,7 +106,8 @@ class App:
         if not isinstance(service.host, LocalHost) or service.host.principal.customer is not None:
             raise invalid("service", "must be a local store that was opened as its operator")
         self.store = service.host.store
-        self._path = service.host.path
+        self._secrets_base = service.host.secrets_base
+        self.reads_in_threads = service.host.is_database
         self.writes = WritesByLoop(self.store)
         self._authenticator = authenticator
         self.metrics = Metrics(service.host, clock, collectors)
@@ -205,7 +207,9 @@ class App:
             outcome = await self.writes.current().call(*request)
         else:
             read = partial(self.store.call, *request)
-            if _core.is_short(caller.principal, row.operation, parameters):
+            if not self.reads_in_threads and _core.is_short(
+                caller.principal, row.operation, parameters
+            ):
                 outcome = read()  # a thread would take more time
             else:
                 outcome = await asyncio.get_running_loop().run_in_executor(self._readers, read)
@@ -263,12 +267,15 @@ class App:
         """Sends a signed checkpoint of the journal, and the key that verifies it."""
         caller = await self._admit("journal.checkpoint", exchange)
         require_scope(caller, "operator:read" if caller.is_operator else "journal:read")
-        sign = partial(sign_checkpoint, self.store, caller.principal, self._path)
+        sign = partial(sign_checkpoint, self.store, caller.principal, self._secrets_base)
         signed = await asyncio.get_running_loop().run_in_executor(self._readers, sign)
         await exchange.answer(200, JSON, msgspec.json.encode(signed))
 
     async def _ready(self, exchange: Exchange) -> None:
-        self._is_ready()
+        if self.reads_in_threads:
+            await asyncio.get_running_loop().run_in_executor(self._readers, self._is_ready)
+        else:
+            self._is_ready()
         await exchange.answer(200, JSON, b'{"status":"ready"}')
 
 

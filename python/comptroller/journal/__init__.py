@@ -63,8 +63,8 @@ class JournalHost(Transport, Protocol):
         """Returns a checkpoint of the journal, signed, and the key that verifies it."""
 
     @property
-    def path(self) -> str | None:
-        """The store's file; None for a store in memory, and for a server's."""
+    def secrets_base(self) -> str | None:
+        """The path with which the name of the key file begins; None without a place for it."""
 
 
 class Journal:
@@ -283,7 +283,8 @@ class Journal:
 
     def signed(self, state: JournalState) -> JournalState:
         """Returns a state with its checkpoint, if the store has a key for checkpoints."""
-        key = None if self._host.path is None else stored_key(self._host.path)
+        base = self._host.secrets_base
+        key = None if base is None else stored_key(base)
         if key is None:
             return state
         note: bytes = _core.sign_head(*key, state.size, state.root)

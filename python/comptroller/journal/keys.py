@@ -1,4 +1,4 @@
-"""The key that signs the checkpoints of a store's journal, in a file beside the store."""
+"""The key that signs the checkpoints of a store's journal, in a private file of the store."""
 
 from __future__ import annotations
 
@@ -18,20 +18,23 @@ if TYPE_CHECKING:
 _SEED_BYTES = 32
 
 
-def sign_checkpoint(store: Store, principal: Principal, path: str | None) -> Checkpoint:
-    """Returns a checkpoint of the journal of a store with this file."""
-    key = _signing_key(path)
+def sign_checkpoint(store: Store, principal: Principal, base: str | None) -> Checkpoint:
+    """Returns a checkpoint of the journal of a store; `base` begins the name of its key file."""
+    key = _signing_key(base)
     note: bytes = _core.sign_checkpoint(store, principal, *key)
     return Checkpoint(note.decode(), _core.verifier_key(*key))
 
 
-def _signing_key(path: str | None) -> tuple[str, bytes]:
-    if path is None:
-        raise unsupported("a store in memory has no key for checkpoints")
-    key = stored_key(path)
+def _signing_key(base: str | None) -> tuple[str, bytes]:
+    if base is None:
+        raise unsupported(
+            "a store in memory has no key for checkpoints, and a database has one only in its state"
+            " folder; open it with state=FOLDER (--state FOLDER)"
+        )
+    key = stored_key(base)
     if key is not None:
         return key
-    file = key_file_of(path)
+    file = key_file_of(base)
     with file.changing():
         if file.read() is None:
             # A name without spaces and plus signs, as the format of notes asks.
@@ -39,7 +42,7 @@ def _signing_key(path: str | None) -> tuple[str, bytes]:
             file.write(
                 msgspec.json.encode({"name": name, "seed": secrets.token_bytes(_SEED_BYTES)})
             )
-    return _signing_key(path)
+    return _signing_key(base)
 
 
 def stored_key(path: str) -> tuple[str, bytes] | None:

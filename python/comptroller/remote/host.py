@@ -37,6 +37,7 @@ class RemoteHost:
     """A remote service, for one caller. Made by :func:`comptroller.connect`."""
 
     path: str | None = None
+    secrets_base: str | None = None
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -6,19 +6,19 @@
 #include <string>
 
 #include "arrow/stream.hpp"
-#include "db/sqlite/database.hpp"
 #include "model/lists.hpp"
 #include "store/claims.hpp"
 #include "store/customers.hpp"
 #include "store/records.hpp"
 #include "store/writing.hpp"
+#include "test_database.hpp"
 
 namespace comptroller::arrow {
 
 using Database = std::shared_ptr<db::Database>;
 
 inline Database temporary_database() {
-  return db::sqlite::open("", {.read_only = false, .is_temporary = true});
+  return db::open_test_database();
 }
 
 template <Record R>

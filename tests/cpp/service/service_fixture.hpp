@@ -18,6 +18,7 @@
 #include "service/authorisation.hpp"
 #include "service/operations.hpp"
 #include "service/service.hpp"
+#include "test_database.hpp"
 
 namespace comptroller::service {
 
@@ -85,7 +86,7 @@ constexpr std::int64_t one_hour_us = 3'600'000'000;
 
 class ServiceFixture {
  public:
-  ServiceFixture() : ServiceFixture(db::sqlite::open("", {.is_temporary = true})) {}
+  ServiceFixture() : ServiceFixture(db::open_test_database()) {}
   explicit ServiceFixture(std::unique_ptr<db::Database> database)
       : service(std::move(database), environment()) {}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -66,17 +65,18 @@ WRITES: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory, template):
-    """A store with the records that the writes refer to."""
-    path = shutil.copyfile(template, tmp_path_factory.mktemp("template") / "furnished.db")
-    with comptroller.open(path) as operator:
+def furnish_template():
+    """Fills stores with the records that the writes refer to."""
+
+    def furnish_store(operator):
         load(operator, "identities", identity(id="i"))
         load(operator, "controls", control(id="c", identity_id="i"))
         load(operator, "payout-groups", group(id=GROUP))
         load(operator, "reward-addresses", address(id=ADDRESS))
         load(operator, "claims", claim(id="pending"))
         load(operator, "claims", claim(id="submitted", onchain_status="SUBMITTED"))
-    return path
+
+    return furnish_store
 
 
 def everything(service: comptroller.Service) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from decimal import Decimal
@@ -26,10 +25,10 @@ NOUNS = (
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory, template):
-    """A store with a record of each resource."""
-    path = shutil.copyfile(template, tmp_path_factory.mktemp("template") / "furnished.db")
-    with comptroller.open(path) as operator:
+def furnish_template():
+    """Fills stores with a record of each resource."""
+
+    def furnish_store(operator):
         load(operator, "identities", identity(id="i", metadata={"<b>": "&"}))
         load(operator, "controls", control(identity_id="i"))
         load(operator, "orchestrations", orchestration(source_amount="1.50"))
@@ -37,7 +36,8 @@ def template(tmp_path_factory, template):
         load(operator, "reward-addresses", address(id=HOME))
         load(operator, "balances", balance(address_id=HOME))
         load(operator, "claims", claim(payout_group_id=HOME))
-    return path
+
+    return furnish_store
 
 
 @pytest.mark.parametrize("resource", NOUNS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from base64 import b64decode
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -70,13 +69,14 @@ KINDS = {
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory, template):
-    """A store with one record of each resource for each customer."""
-    path = shutil.copyfile(template, tmp_path_factory.mktemp("template") / "furnished.db")
-    with comptroller.open(path) as operator:
+def furnish_template():
+    """Fills stores with one record of each resource for each customer."""
+
+    def furnish_store(operator):
         for customer in ADDRESSES:
             furnish(operator, customer)
-    return path
+
+    return furnish_store
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ ROOMS: dict[str, set[str]] = {
     "sqlite_format": set(),
     "db": {"model"},
     "db/sqlite": {"model", "files", "db", "sqlite_format"},
+    "db/postgresql": {"model", "db"},
     "store": {"model", "journal", "json", "db"},
     "service": {"model", "rules", "journal", "json", "db", "store"},
     "arrow": {"model", "rules", "files", "json", "db", "store"},
@@ -42,8 +43,8 @@ ROOMS: dict[str, set[str]] = {
     "export": {"model", "files", "json", "db", "store", "service"},
     "http": {"model", "service"},
     "bindings": {
-        *("model", "files", "journal", "sample", "db/sqlite", "service", "http", "arrow"),
-        *("load", "export"),
+        *("model", "files", "journal", "sample", "db/sqlite", "db/postgresql", "service"),
+        *("http", "arrow", "load", "export"),
     },
 }
 

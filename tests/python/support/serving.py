@@ -50,7 +50,7 @@ class Serving:
 
 
 @contextmanager
-def serving(*words: str, cwd: Path) -> Iterator[Serving]:
+def serving(*words: str, cwd: Path, db: str = "store.db") -> Iterator[Serving]:
     with (
         TemporaryDirectory() as folder,
         (Path(folder) / "log").open("w") as log,
@@ -60,7 +60,7 @@ def serving(*words: str, cwd: Path) -> Iterator[Serving]:
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
-            env={**os.environ, "COMPTROLLER_DB": "store.db"},
+            env={**os.environ, "COMPTROLLER_DB": db},
         ) as process,
     ):
         try:

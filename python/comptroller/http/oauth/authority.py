@@ -17,11 +17,14 @@ from comptroller.http.oauth.bearer import Bearer
 from comptroller.http.oauth.clients import Clients
 from comptroller.http.oauth.keys import ALGORITHM, Keys
 from comptroller.http.oauth.rate import Rate
+from comptroller.http.oauth.shared_secret import Secret
 from comptroller.http.oauth.token_endpoint import TokenEndpoint
 from comptroller.http.oauth.tokens import Key, Terms, Verifier
 from comptroller.http.oauth.watched import Watched
+from comptroller.local import LocalHost
 from comptroller.loopback import is_private
 from comptroller.routes import TOKEN_PATH
+from comptroller.service import Service
 
 JWKS_PATH = "/.well-known/jwks.json"
 METADATA_PATH = "/.well-known/oauth-authorization-server"
@@ -48,7 +51,7 @@ class Authority(NamedTuple):
 
 
 def local_authority(
-    store: str,
+    store: str | Service,
     *,
     issuer: str,
     audience: str | None = None,
@@ -60,7 +63,9 @@ def local_authority(
     """Issues tokens to the clients of a store, and accepts only these tokens.
 
     Args:
-        store: the path of the store; the files of keys and clients are beside it.
+        store: the path of the store; the files of keys and clients are beside it. Or a service
+            that :func:`comptroller.open` opened as its operator; the keys and clients of a database
+            are in it, and its state folder has the key that encrypts the keys.
         issuer: the public URL of the application, with the path where it is mounted.
         audience: the audience of the tokens; by default the issuer.
         rate: the limit of requests per second for each client; by default none.
@@ -73,10 +78,10 @@ def local_authority(
         InvalidRequest: the issuer, audience, rate or leeway is invalid.
     """
     _require_url(issuer)
-    key_file = keys.file_of(store)
+    key_file, client_file = _secrets_of(store)
     keys.open_or_make(key_file)
     watched_keys = Watched(key_file, keys.read, monotonic)
-    watched_clients: Watched[Clients] = Watched(clients.file_of(store), clients.read, monotonic)
+    watched_clients: Watched[Clients] = Watched(client_file, clients.read, monotonic)
     terms = Terms(issuer, audience or issuer, frozenset({ALGORITHM}), leeway_s)
     trust = _Local(watched_keys, watched_clients, clock)
     endpoint = TokenEndpoint(issuer, terms.audience, watched_keys, watched_clients, clock)
@@ -101,6 +106,20 @@ def local_authority(
         },
         reload,
     )
+
+
+def _secrets_of(store: str | Service) -> tuple[Secret, Secret]:
+    """Returns the keys and the clients of a store."""
+    if isinstance(store, str):
+        return keys.file_of(store), clients.file_of(store)
+    host = store.host
+    if not isinstance(host, LocalHost) or host.principal.customer is not None:
+        raise invalid("store", "must be a local store that was opened as its operator")
+    if host.is_database:
+        return keys.shared_of(host), clients.shared_of(host)
+    if host.path is None:
+        raise invalid("store", "a store in memory has no keys and clients; name a file")
+    return keys.file_of(host.path), clients.file_of(host.path)
 
 
 def external_authority(

@@ -1,4 +1,4 @@
-"""The registered clients, in the file ``FILE.clients`` beside a store.
+"""The registered clients, in the file ``FILE.clients`` beside a store, or in a database.
 
 The file has the scrypt hash (RFC 7914) of each secret. Revoked clients stay in the file.
 """
@@ -16,6 +16,8 @@ import msgspec
 
 from comptroller._core import Principal
 from comptroller.errors import Error, error_for, invalid, shorten
+from comptroller.http.oauth.shared_secret import Secret, SharedSecret
+from comptroller.local import LocalHost
 from comptroller.secret_file import SecretFile
 
 SUFFIX = ".clients"
@@ -93,7 +95,12 @@ def file_of(store: str) -> SecretFile:
     return SecretFile(store, SUFFIX)
 
 
-def read(file: SecretFile) -> dict[str, Client]:
+def shared_of(host: LocalHost) -> SharedSecret:
+    """Returns the clients of a database."""
+    return SharedSecret(host, "clients")
+
+
+def read(file: Secret) -> dict[str, Client]:
     """Reads the clients by id, including revoked ones; a missing file has none.
 
     Raises Unusable if other users may read the file, or it is damaged.
@@ -114,7 +121,7 @@ def read(file: SecretFile) -> dict[str, Client]:
 
 
 def add(
-    file: SecretFile, name: str, customer: str | None, scopes: Iterable[str] | None
+    file: Secret, name: str, customer: str | None, scopes: Iterable[str] | None
 ) -> tuple[Client, str]:
     """Registers a client; returns it and its secret, which is not stored.
 
@@ -145,7 +152,7 @@ def add(
     return client, secret
 
 
-def rotate(file: SecretFile, client_id: str) -> tuple[Client, str]:
+def rotate(file: Secret, client_id: str) -> tuple[Client, str]:
     """Gives a client a new secret; tokens issued before stay valid until they expire.
 
     Raises NotFound for an unknown client, InvalidRequest for a revoked one.
@@ -162,7 +169,7 @@ def rotate(file: SecretFile, client_id: str) -> tuple[Client, str]:
     return client, secret
 
 
-def revoke(file: SecretFile, client_id: str) -> Client:
+def revoke(file: Secret, client_id: str) -> Client:
     """Revokes a client and its tokens, once. Raises NotFound for an unknown client."""
     with file.changing():
         clients = read(file)
@@ -182,7 +189,7 @@ def _find(clients: Clients, client_id: str) -> Client:
     return client
 
 
-def _write(file: SecretFile, clients: Clients) -> None:
+def _write(file: Secret, clients: Clients) -> None:
     file.write(msgspec.json.format(msgspec.json.encode(list(clients.values()))))
 
 

@@ -1,7 +1,7 @@
-"""The signing keys of tokens, in the file ``FILE.keys`` beside a store, a JWK set (RFC 7517).
+"""The signing keys of tokens: a JWK set (RFC 7517) in the file ``FILE.keys`` beside a store.
 
-Keys are never stored in the store itself. One key signs. Older keys are kept without their private
-part until the tokens that they signed have expired.
+Keys are never stored in a store file; those of a database are in it, encrypted. One key signs.
+Older keys are kept without their private part until the tokens that they signed have expired.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import msgspec
 from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
 
-from comptroller.errors import unusable
+from comptroller.errors import Unavailable, unusable
+from comptroller.http.oauth.shared_secret import Secret, SharedSecret, sealed
+from comptroller.local import LocalHost
 from comptroller.secret_file import SecretFile
 
 ALGORITHM: Final = "Ed25519"
@@ -80,7 +82,12 @@ def file_of(store: str) -> SecretFile:
     return SecretFile(store, SUFFIX)
 
 
-def open_or_make(file: SecretFile) -> Keys:
+def shared_of(host: LocalHost) -> SharedSecret:
+    """Returns the keys of a database."""
+    return sealed(host, "keys")
+
+
+def open_or_make(file: Secret) -> Keys:
     """Reads the keys; creates a missing file with a new key.
 
     Raises Unusable if other users may read the file, or it is damaged.
@@ -90,11 +97,16 @@ def open_or_make(file: SecretFile) -> Keys:
         with file.changing():
             data = file.read()
             if data is None:
-                return _write(file, [_new_key()])
+                try:
+                    return _write(file, [_new_key()])
+                except Unavailable:  # another server made the keys of the database
+                    data = file.read()
+                    if data is None:
+                        raise
     return _decode(file, data)
 
 
-def read(file: SecretFile) -> Keys:
+def read(file: Secret) -> Keys:
     """Reads the keys. Raises Unusable as `open_or_make` does, and if the file is missing."""
     data = file.read()
     if data is None:
@@ -102,7 +114,7 @@ def read(file: SecretFile) -> Keys:
     return _decode(file, data)
 
 
-def rotate(file: SecretFile, now: float) -> Keys:
+def rotate(file: Secret, now: float) -> Keys:
     """Creates a signing key, retires the old one, and deletes keys whose tokens have expired."""
     with file.changing():
         data = file.read()
@@ -125,13 +137,13 @@ def _entry_of(retired: Retired) -> _Entry:
     return entry
 
 
-def _write(file: SecretFile, entries: list[_Entry]) -> Keys:
+def _write(file: Secret, entries: list[_Entry]) -> Keys:
     data = msgspec.json.encode(_Set(entries))
     file.write(data)
     return _decode(file, data)
 
 
-def _decode(file: SecretFile, data: bytes) -> Keys:
+def _decode(file: Secret, data: bytes) -> Keys:
     try:
         entries = msgspec.json.decode(data, type=_Set).keys
         signing = [_key(entry) for entry in entries if entry.d is not None]

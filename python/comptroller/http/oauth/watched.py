@@ -1,4 +1,4 @@
-"""The content of a file that other processes may change."""
+"""The content of a file, or of a document, that other processes may change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from comptroller.errors import Error, unavailable
 from comptroller.http.background import Background
-from comptroller.secret_file import SecretFile
+from comptroller.http.oauth.shared_secret import Secret
 
 _Content = TypeVar("_Content")
 
@@ -31,7 +31,7 @@ class Watched(Generic[_Content]):
     """
 
     def __init__(
-        self, file: SecretFile, read: Callable[[SecretFile], _Content], clock: Callable[[], float]
+        self, file: Secret, read: Callable[[Secret], _Content], clock: Callable[[], float]
     ) -> None:
         self._file = file
         self._read = read

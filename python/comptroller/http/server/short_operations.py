@@ -57,6 +57,7 @@ class ShortOperations:
 
     def __init__(self, app: App, bearer: Bearer, log: Log) -> None:
         self._store = app.store
+        self._reads_in_threads = app.reads_in_threads
         self._writes = app.writes
         self._bearer = bearer
         self._log = log
@@ -104,7 +105,7 @@ class ShortOperations:
         return client != b"" and rate.wait_s(msgspec.json.decode(client)) == 0
 
     def _read(self, connection: Connection, request: Request) -> bool:
-        if request.body:
+        if request.body or self._reads_in_threads:
             return False
         answer = self._core.read(self._store, request.target, request.fields, request.keep_alive)
         # uvloop also passes decrypted data on when it runs callbacks. Only right after it polled,

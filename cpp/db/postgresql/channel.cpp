@@ -1,0 +1,74 @@
+#include "db/postgresql/channel.hpp"
+
+#include <iterator>
+#include <utility>
+
+namespace comptroller::db::postgresql {
+
+std::vector<Result> Channel::exchange_all(const std::function<void(Session&)>& add) {
+  const std::size_t before = later_.size() + beginning_.size();
+  // A pipeline is a transaction until BEGIN, whose isolation level no statement may precede.
+  for (const std::string& sql : std::exchange(beginning_, {})) session_->add_statement(sql);
+  for (const std::string& sql : std::exchange(later_, {})) session_->add_statement(sql);
+  try {
+    add(*session_);
+  } catch (...) {
+    // The transaction is undone; what was sent must not be mistaken for the results of others.
+    try {
+      session_->run();
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the first failure counts
+    }
+    throw;
+  }
+  std::vector<Result> results = session_->run();
+  results.erase(results.begin(), std::next(results.begin(), static_cast<std::ptrdiff_t>(before)));
+  return results;
+}
+
+void Channel::begin(std::vector<std::string> statements) {
+  roll_back();  // of a transaction whose end failed
+  is_in_transaction_ = true;
+  ++transactions_;
+  beginning_ = std::move(statements);
+}
+
+void Channel::begin_now() {
+  exchange_all([](Session&) {});
+}
+
+void Channel::commit() {
+  const bool has_begun = beginning_.empty();
+  beginning_.clear();
+  if (!has_begun) {
+    is_in_transaction_ = false;
+    return;
+  }
+  // COMMIT would undo it without an error.
+  if (session_->has_failed()) {
+    throw Error(Code::internal, "a write went on after one of its statements had failed");
+  }
+  session_->add_statement("COMMIT");
+  try {
+    session_->run(false);
+  } catch (const Lost& lost) {
+    throw Error(Code::outcome_unknown,
+                lost.detail() +
+                    "; the write may have been executed: repeat it with the same "
+                    "Idempotency-Key, or read the record first");
+  }
+  is_in_transaction_ = false;
+}
+
+void Channel::roll_back() noexcept {
+  const bool has_begun = beginning_.empty();
+  beginning_.clear();
+  if (!std::exchange(is_in_transaction_, false) || !has_begun) return;
+  try {
+    if (!session_->is_usable()) return;
+    session_->add_statement("ROLLBACK");
+    session_->send();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the session is not used again
+  }
+}
+
+}  // namespace comptroller::db::postgresql

@@ -1,0 +1,57 @@
+// A session with its transactions, for the statements of a connection.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/postgresql/session.hpp"
+
+namespace comptroller::db::postgresql {
+
+// For one thread at a time.
+class Channel {
+ public:
+  explicit Channel(std::unique_ptr<Session> session) : session_(std::move(session)) {}
+
+  bool is_usable() { return session_->is_usable(); }
+  Session& session() { return *session_; }
+  // The number of the transaction; 0 outside of one.
+  std::uint64_t transaction() const { return is_in_transaction_ ? transactions_ : 0; }
+
+  // Runs what `add` adds to the pipeline, after the statements that begin the transaction. Returns
+  // the last result.
+  Result exchange(const std::function<void(Session&)>& add) {
+    return std::move(exchange_all(add).back());
+  }
+  std::vector<Result> exchange_all(const std::function<void(Session&)>& add);
+  // Runs a statement without parameters with the next one.
+  void run_later(std::string sql) { later_.push_back(std::move(sql)); }
+  // Returns a name that was not used before.
+  std::string make_name(std::string_view prefix) {
+    return std::string(prefix) + std::to_string(++names_);
+  }
+  // Sends what begins the transaction; otherwise the first statement does.
+  void begin_now();
+
+  // Throws outcome_unknown if the connection is lost meanwhile.
+  void commit();
+  void roll_back() noexcept;
+
+ protected:
+  // Begins a transaction with these statements, which are sent with the first one.
+  void begin(std::vector<std::string> statements);
+
+ private:
+  std::unique_ptr<Session> session_;
+  bool is_in_transaction_ = false;
+  std::uint64_t transactions_ = 0;
+  std::uint64_t names_ = 0;
+  std::vector<std::string> beginning_;  // statements that were not sent yet
+  std::vector<std::string> later_;
+};
+
+}  // namespace comptroller::db::postgresql

@@ -1,0 +1,54 @@
+// One connection to a PostgreSQL database.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "db/database.hpp"
+#include "db/postgresql/channel.hpp"
+#include "db/postgresql/shared_symbols.hpp"
+#include "db/postgresql/statement.hpp"
+
+namespace comptroller::db::postgresql {
+
+class PostgresqlConnection final : public Connection, public Channel {
+ public:
+  // `symbols` must outlive the connection; null for a connection that uses no symbols.
+  PostgresqlConnection(std::unique_ptr<Session> session, SharedSymbols* symbols);
+
+  Query query(std::string_view sql) override { return Query(statements_.take(sql, false)); }
+  Query query_many(std::string_view sql) override { return Query(statements_.take(sql, true)); }
+  const Dialect& dialect() const override;
+  std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
+                                    const BindRow& bind, std::vector<std::int64_t>& keys) override;
+  void execute(const std::string& sql) override;
+  bool locks_rows() const override { return transaction() != 0 && mode_ == Mode::writing; }
+  void lock_journal() override;
+  std::int64_t content() const override { return 1; }
+  void begin_snapshot() override;
+  void end_snapshot() noexcept override;
+  bool has_readable_views(std::span<const ReadableView>) override { return true; }
+  void make_readable_views(std::span<const ReadableView>) override {}
+
+  // Begins a snapshot that sees what an exported one sees.
+  void begin_snapshot_of(const std::string& exported);
+
+  // Begin a write transaction, which ends with commit or roll_back. A statement waits for locks for
+  // at most `max_wait`. The second one runs alone: all others wait until it ends.
+  void begin_write(std::chrono::milliseconds max_wait);
+  void begin_bulk(std::chrono::milliseconds max_wait);
+
+ private:
+  enum class Mode : std::uint8_t { reading, writing, writing_alone };
+
+  void begin_with(Mode mode, std::vector<std::string> statements);
+
+  Mode mode_ = Mode::reading;  // of the transaction
+  bool has_journal_ = false;
+  StatementCache statements_{*this};
+};
+
+}  // namespace comptroller::db::postgresql

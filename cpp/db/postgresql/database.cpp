@@ -1,0 +1,177 @@
+#include "db/postgresql/database.hpp"
+
+#include <atomic>
+#include <filesystem>
+#include <limits>
+#include <optional>
+
+#include "db/postgresql/pool.hpp"
+#include "db/postgresql/schema.hpp"
+#include "db/postgresql/writers.hpp"
+#include "db/writing.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::db::postgresql {
+
+namespace {
+
+constexpr std::chrono::seconds max_wait_for_reader{30};
+
+// One bulk write. It inserts row by row, in the database itself.
+class PostgresqlFill final : public Fill {
+ public:
+  PostgresqlFill(Writers& writers, const Filling& filling) : writers_(writers), filling_(filling) {}
+
+  Connection* begin() override { return nullptr; }
+  bool write(const Work& work) override {
+    writers_.write_alone(filling_.is_patient, [&](Connection& connection) {
+      const bool keeps = work(connection, nullptr);
+      // Without statistics, lists would sort the table until the server collects them.
+      if (keeps && !filling_.table.empty()) {
+        connection.execute("ANALYZE " + std::string(filling_.table));
+      }
+      return keeps;
+    });
+    return true;
+  }
+  void finish() override {}
+
+ private:
+  Writers& writers_;
+  Filling filling_;
+};
+
+class PostgresqlDatabase final : public Database {
+ public:
+  PostgresqlDatabase(std::string address, const OpenOptions& options);
+
+  Lease reader() override { return readers_.lend(Clock::now() + max_wait_for_reader); }
+  std::vector<Lease> readers_of_one_snapshot(std::size_t count) override;
+  bool is_writable() const override { return writers_.has_value(); }
+  void check_may_write() override;
+  void write(const std::function<void(Connection&)>& work) override { writers().write(work); }
+  void write_later(std::function<void(Connection&)> work,
+                   std::function<void(std::exception_ptr)> done) override {
+    writers().write_later(std::move(work), std::move(done));
+  }
+  std::unique_ptr<Fill> fill(const Filling& filling) override {
+    return std::make_unique<PostgresqlFill>(writers(), filling);
+  }
+  std::int64_t version() override;
+  Commits commits() const override { return writers_ ? writers_->commits() : Commits{}; }
+  LogSize log_size() override { return {}; }
+  std::function<std::int64_t()> clock_offset() const override {
+    return [offset = clock_offset_] { return offset->load(); };
+  }
+  std::string folder() const override { return std::filesystem::temp_directory_path().string(); }
+  bool owns(const std::string&) const override { return false; }
+  Health health() override;
+  void backup(const std::string& destination, const Observe& observe) override;
+  void interrupt() noexcept override { interrupt_.close(); }
+
+ private:
+  std::unique_ptr<PostgresqlConnection> connect(SharedSymbols* symbols);
+  void measure_clock(PostgresqlConnection& connection);
+  Writers& writers();
+
+  std::string address_;
+  OpenOptions options_;
+  Interrupt interrupt_;
+  std::shared_ptr<std::atomic<std::int64_t>> clock_offset_;
+  SharedSymbols symbols_;  // destroyed after all connections that use it
+  Pool readers_;
+  std::optional<Writers> writers_;
+};
+
+PostgresqlDatabase::PostgresqlDatabase(std::string address, const OpenOptions& options)
+    : address_(std::move(address)),
+      options_(options),
+      interrupt_(options.check_interrupt),
+      clock_offset_(std::make_shared<std::atomic<std::int64_t>>(0)),
+      symbols_([this] { return connect(nullptr); }),
+      readers_([this] { return connect(&symbols_); }, std::numeric_limits<std::size_t>::max(),
+               interrupt_) {
+  {
+    const auto first = connect(nullptr);
+    options_.read_only ? require_newest_schema(*first) : migrate(*first);
+  }
+  symbols_.fill();
+  if (options_.read_only) return;
+  writers_.emplace([this] { return connect(&symbols_); }, interrupt_, options_.max_wait);
+}
+
+std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect(SharedSymbols* symbols) {
+  auto connection = std::make_unique<PostgresqlConnection>(
+      std::make_unique<Session>(address_, options_.read_only, interrupt_), symbols);
+  measure_clock(*connection);
+  return connection;
+}
+
+// The request takes half of the round trip.
+void PostgresqlDatabase::measure_clock(PostgresqlConnection& connection) {
+  using std::chrono::duration_cast;
+  using std::chrono::microseconds;
+  using std::chrono::system_clock;
+  Query query =
+      connection.query("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+  const auto before = system_clock::now();
+  query.step();
+  const auto middle = before + (system_clock::now() - before) / 2;
+  *clock_offset_ = query.number(0) - duration_cast<microseconds>(middle.time_since_epoch()).count();
+}
+
+Writers& PostgresqlDatabase::writers() {
+  if (writers_) return *writers_;
+  throw Error(Code::read_only, "the store was opened read-only");
+}
+
+void PostgresqlDatabase::check_may_write() {
+  Writing::refuse(&writers());
+}
+
+std::vector<Lease> PostgresqlDatabase::readers_of_one_snapshot(std::size_t count) {
+  std::vector<Lease> leases;
+  while (leases.size() < count) leases.push_back(reader());
+  leases.front()->begin_snapshot();
+  if (count == 1) return leases;
+  Query exported = leases.front()->query("SELECT pg_export_snapshot()");
+  exported.step();
+  const std::string snapshot(exported.column(0).bytes);
+  for (std::size_t index = 1; index < count; ++index) {
+    auto& connection = static_cast<PostgresqlConnection&>(*leases[index]);
+    connection.begin_snapshot_of(snapshot);
+    connection.begin_now();
+  }
+  return leases;
+}
+
+std::int64_t PostgresqlDatabase::version() {
+  const Lease connection = reader();
+  Query snapshot = connection->query("SELECT pg_current_snapshot()::text");
+  snapshot.step();
+  return static_cast<std::int64_t>(std::hash<std::string_view>{}(snapshot.column(0).bytes));
+}
+
+Health PostgresqlDatabase::health() {
+  const Lease connection = reader();
+  const Session& session = static_cast<PostgresqlConnection&>(*connection).session();
+  return {"PostgreSQL " + session.parameter("server_version"), {}, {}};
+}
+
+void PostgresqlDatabase::backup(const std::string&, const Observe&) {
+  throw Error(Code::unsupported,
+              "comptroller does not copy a PostgreSQL database; use pg_dump, or the backup of the "
+              "server");
+}
+
+}  // namespace
+
+bool is_address(std::string_view text) {
+  return text.starts_with("postgresql://") || text.starts_with("postgres://");
+}
+
+std::unique_ptr<Database> open(const std::string& address, const OpenOptions& options) {
+  return std::make_unique<PostgresqlDatabase>(address, options);
+}
+
+}  // namespace comptroller::db::postgresql

@@ -1,0 +1,25 @@
+// The errors of a server, by their code (SQLSTATE).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "model/error.hpp"
+
+namespace comptroller::db::postgresql {
+
+// The connection was lost, or the server is shutting down. Whether the last request was executed is
+// not known.
+class Lost : public Error {
+ public:
+  using Error::Error;
+};
+
+// Throws the Error of a failed statement: Conflict if it met another write and can be executed
+// again, Lost if the server ends the connection.
+[[noreturn]] void throw_failure(std::string_view state, const std::string& message);
+
+// Returns a message of libpq as one line.
+std::string one_line(std::string_view message);
+
+}  // namespace comptroller::db::postgresql

@@ -1,0 +1,104 @@
+#include "db/postgresql/schema.hpp"
+
+#include <string>
+
+#include "db/postgresql/migrations.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::db::postgresql {
+
+namespace {
+
+constexpr int oldest_server = 130'000;
+constexpr int max_attempts = 20;  // of processes that make the tables at once
+
+std::int64_t read_number(Connection& connection, std::string_view sql) {
+  Query row = connection.query(sql);
+  return row.step() ? row.number(0) : 0;
+}
+
+void check_server(PostgresqlConnection& connection) {
+  if (connection.session().server_version() < oldest_server) {
+    throw Error(Code::unusable, "the server is PostgreSQL " +
+                                    connection.session().parameter("server_version") +
+                                    "; comptroller needs 13 or newer");
+  }
+  const std::string encoding = connection.session().parameter("server_encoding");
+  if (encoding != "UTF8") {
+    throw Error(Code::unusable,
+                "the encoding of the database is " + encoding + "; create it with ENCODING 'UTF8'");
+  }
+}
+
+// Whether the schema in which tables would be made has tables.
+bool has_tables(Connection& connection) {
+  return read_number(connection,
+                     "SELECT count(*) FROM pg_class AS c JOIN pg_namespace AS n"
+                     " ON n.oid = c.relnamespace WHERE n.nspname = current_schema()"
+                     " AND c.relkind IN ('r', 'p', 'v', 'm')") > 0;
+}
+
+bool is_store(Connection& connection) {
+  return read_number(connection, "SELECT to_regclass('store_version') IS NOT NULL") != 0;
+}
+
+std::int64_t version_of(Connection& connection) {
+  const std::int64_t version = read_number(connection, "SELECT version FROM store_version");
+  const int newest = migrations().back().version;
+  if (version > newest) {
+    throw Error(Code::unusable, "the store has schema version " + std::to_string(version) +
+                                    ", newer than " + std::to_string(newest) +
+                                    " of this program; upgrade comptroller to open it");
+  }
+  return version;
+}
+
+void run_migrations(PostgresqlConnection& connection) {
+  Session& session = connection.session();
+  session.run_script(
+      "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
+      "CREATE TABLE IF NOT EXISTS store_version"
+      " (only_row integer PRIMARY KEY CHECK (only_row = 1), version integer NOT NULL);"
+      "INSERT INTO store_version (only_row, version) VALUES (1, 0) ON CONFLICT DO NOTHING;"
+      "SELECT version FROM store_version FOR UPDATE");
+  const std::int64_t version = version_of(connection);
+  for (const Migration& migration : migrations()) {
+    if (migration.version > version) session.run_script(std::string(migration.sql));
+  }
+  session.run_script("UPDATE store_version SET version = " +
+                     std::to_string(migrations().back().version) + "; COMMIT");
+}
+
+}  // namespace
+
+void migrate(PostgresqlConnection& connection) {
+  check_server(connection);
+  for (int attempt = 1;; ++attempt) {
+    if (is_store(connection)) {
+      if (version_of(connection) == migrations().back().version) return;
+    } else if (has_tables(connection) && !is_store(connection)) {
+      throw Error(Code::unusable,
+                  "the database has tables of another program; name another database, or an empty "
+                  "schema with ?options=-csearch_path%3Dname");
+    }
+    try {
+      return run_migrations(connection);
+    } catch (const Conflict&) {  // another process has made the tables
+      connection.session().run_script("ROLLBACK");
+      if (attempt == max_attempts) throw;
+    }
+  }
+}
+
+void require_newest_schema(PostgresqlConnection& connection) {
+  check_server(connection);
+  if (!is_store(connection)) {
+    throw Error(Code::unusable, "the database has no store; open it for writing once");
+  }
+  if (version_of(connection) == migrations().back().version) return;
+  throw Error(
+      Code::unusable,
+      "the store has an older schema; open it for writing once, or run `comptroller migrate`");
+}
+
+}  // namespace comptroller::db::postgresql

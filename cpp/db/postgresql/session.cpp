@@ -1,0 +1,277 @@
+#include "db/postgresql/session.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace comptroller::db::postgresql {
+
+namespace {
+
+constexpr std::chrono::seconds max_wait_to_connect{10};
+// A server that does not end a canceled statement soon is not reachable.
+constexpr std::chrono::seconds max_wait_for_canceled{5};
+
+// Waits until the socket is ready, for at most check_interval.
+bool is_ready(int socket, bool for_writing) {
+  pollfd waiting{socket, POLLIN, 0};
+  if (for_writing) waiting.events |= POLLOUT;
+  return ::poll(&waiting, 1, static_cast<int>(check_interval.count())) > 0;
+}
+
+// Throws for an address that libpq cannot read. Its own message could show a password.
+void check_address(const std::string& address) {
+  char* message = nullptr;
+  ConnectionOptions* const options = libpq().parse_address(address.c_str(), &message);
+  libpq().free_options(options);
+  libpq().free_memory(message);
+  if (options != nullptr) return;
+  throw Error::invalid("address",
+                       "is not valid; must be postgresql://[user@]host[:port]/database[?name=value]"
+                       ", in which special characters are written as %XX");
+}
+
+// Throws unusable if the server refuses the user or the database, which libpq reports only in
+// words; unavailable if the server cannot be reached, or accepts no connection now.
+[[noreturn]] void throw_unconnected(const std::string& message) {
+  constexpr std::array refusals{"authentication failed", "does not exist",
+                                "no password supplied",  "pg_hba.conf",
+                                "permission denied",     "not permitted"};
+  const bool is_refused = std::ranges::any_of(
+      refusals, [&](const char* refusal) { return message.find(refusal) != std::string::npos; });
+  throw Error(is_refused ? Code::unusable : Code::unavailable,
+              "cannot connect to the database: " + message);
+}
+
+}  // namespace
+
+Session::Session(const std::string& address, bool is_read_only, const Interrupt& interrupt)
+    : pq_(libpq()), interrupt_(interrupt), process_(::getpid()) {
+  check_address(address);
+  // The address overrides the parameters before it.
+  constexpr std::array names{"fallback_application_name",
+                             "target_session_attrs",
+                             "keepalives_idle",
+                             "tcp_user_timeout",
+                             "dbname",
+                             "client_encoding",
+                             static_cast<const char*>(nullptr)};
+  const std::array values{
+      "comptroller", is_read_only ? "any" : "read-write", "30", "30000", address.c_str(),
+      "UTF8",        static_cast<const char*>(nullptr)};
+  connection_ = pq_.connect_start(names.data(), values.data(), 1);
+  if (connection_ == nullptr) throw std::bad_alloc();
+  try {
+    const Deadline deadline = Clock::now() + max_wait_to_connect;
+    int state = polling_writing;
+    while (pq_.status(connection_) != connection_bad && state != polling_ok) {
+      interrupt_.check();
+      if (Clock::now() >= deadline) {
+        throw Error(Code::unavailable, "the database did not answer within 10 s; try again later");
+      }
+      if (!is_ready(pq_.socket(connection_), state == polling_writing)) continue;
+      state = pq_.connect_poll(connection_);
+      if (state == polling_failed) break;
+    }
+    if (pq_.status(connection_) != connection_ok) {
+      throw_unconnected(one_line(pq_.error_message(connection_)));
+    }
+    pq_.set_notice_processor(connection_, [](void*, const char*) {}, nullptr);
+    if (pq_.set_nonblocking(connection_, 1) != 0 || pq_.enter_pipeline(connection_) != 1) {
+      throw lost();
+    }
+  } catch (...) {
+    pq_.finish(connection_);
+    throw;
+  }
+}
+
+Session::~Session() {
+  if (::getpid() == process_) pq_.finish(connection_);
+}
+
+void Session::begin_request() {
+  if (::getpid() != process_) {
+    throw Error(Code::closed, "the connection belongs to the process that opened it");
+  }
+  read_unread();
+}
+
+void Session::read_unread() {
+  if (std::exchange(is_unread_, false)) read_results(true, false);
+}
+
+bool Session::is_usable() {
+  if (is_broken_ || ::getpid() != process_) return false;
+  try {
+    read_unread();
+  } catch (const Error&) {
+    is_broken_ = true;
+    return false;
+  }
+  // An idle connection becomes readable if the server closes it.
+  pollfd waiting{pq_.socket(connection_), POLLIN, 0};
+  return ::poll(&waiting, 1, 0) == 0;
+}
+
+std::string Session::parameter(const char* name) const {
+  const char* const value = pq_.parameter_status(connection_, name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+Lost Session::lost() const {
+  return {Code::unavailable, "the connection to the database was lost: " +
+                                 one_line(pq_.error_message(connection_)) + "; try again"};
+}
+
+void Session::check_sent(int is_sent) {
+  if (is_sent == 1) return;
+  is_broken_ = true;
+  throw lost();
+}
+
+void Session::add_statement(const std::string& sql) {
+  add_statement(sql, {}, {});
+}
+
+void Session::add_statement(const std::string& sql, std::span<const unsigned> types,
+                            const Parameters& parameters) {
+  begin_request();
+  check_sent(pq_.send_statement(
+      connection_, sql.c_str(), static_cast<int>(parameters.values.size()), types.data(),
+      parameters.values.data(), parameters.lengths.data(), parameters.formats.data(), 1));
+}
+
+void Session::add_prepare(const std::string& name, const std::string& sql) {
+  begin_request();
+  check_sent(pq_.send_prepare(connection_, name.c_str(), sql.c_str(), 0, nullptr));
+}
+
+void Session::add_describe(const std::string& name) {
+  begin_request();
+  check_sent(pq_.send_describe(connection_, name.c_str()));
+}
+
+void Session::add_prepared(const std::string& name, const Parameters& parameters) {
+  begin_request();
+  check_sent(pq_.send_prepared(connection_, name.c_str(),
+                               static_cast<int>(parameters.values.size()), parameters.values.data(),
+                               parameters.lengths.data(), parameters.formats.data(), 1));
+}
+
+std::vector<Result> Session::run(bool may_interrupt) {
+  check_sent(pq_.pipeline_sync(connection_));
+  return read_results(true, may_interrupt);
+}
+
+void Session::send() {
+  check_sent(pq_.pipeline_sync(connection_));
+  if (pq_.flush(connection_) < 0) check_sent(0);
+  is_unread_ = true;
+}
+
+void Session::run_script(const std::string& sql) {
+  begin_request();
+  check_sent(pq_.exit_pipeline(connection_));
+  check_sent(pq_.send_script(connection_, sql.c_str()));
+  std::exception_ptr failure;
+  try {
+    read_results(false, true);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (!is_broken_) check_sent(pq_.enter_pipeline(connection_));
+  if (failure) std::rethrow_exception(failure);
+}
+
+// Waits until the server has received the requests and a result is there.
+void Session::wait(bool may_interrupt) {
+  while (true) {
+    const int unsent = pq_.flush(connection_);
+    if (unsent == 0 && pq_.is_busy(connection_) == 0) return;
+    if (unsent < 0) check_sent(0);
+    if (is_ready(pq_.socket(connection_), unsent == 1)) {
+      check_sent(pq_.consume_input(connection_));
+      continue;
+    }
+    if (interruption_) {
+      if (Clock::now() >= end_of_canceled_) check_sent(0);
+    } else if (may_interrupt) {
+      try {
+        interrupt_.check();
+      } catch (...) {
+        interruption_ = std::current_exception();
+        cancel();
+      }
+    }
+  }
+}
+
+void Session::cancel() {
+  end_of_canceled_ = Clock::now() + max_wait_for_canceled;
+  PGcancel* const canceling = pq_.get_cancel(connection_);
+  if (canceling == nullptr) return;
+  std::array<char, 256> message{};
+  pq_.cancel(canceling, message.data(), static_cast<int>(message.size()));
+  pq_.free_cancel(canceling);
+}
+
+std::vector<Result> Session::read_results(bool is_pipeline, bool may_interrupt) {
+  std::vector<Result> results;
+  Result failed;
+  int empty = 0;
+  while (true) {
+    try {
+      wait(may_interrupt);
+    } catch (const Lost&) {
+      if (interruption_) std::rethrow_exception(std::exchange(interruption_, nullptr));
+      throw;
+    }
+    Result result(pq_.get_result(connection_));
+    if (!result) {
+      if (!is_pipeline) break;
+      // A lost connection has no more results.
+      if (pq_.status(connection_) != connection_ok || ++empty > 2) break;
+      continue;
+    }
+    empty = 0;
+    const int status = pq_.result_status(result.get());
+    if (status == result_pipeline_sync) break;
+    if (status == result_command_ok || status == result_tuples_ok) {
+      results.push_back(std::move(result));
+    } else if (status != result_pipeline_aborted && !failed) {
+      failed = std::move(result);
+    }
+  }
+  const bool is_lost = pq_.status(connection_) != connection_ok;
+  is_broken_ = is_broken_ || is_lost;
+  if (interruption_) std::rethrow_exception(std::exchange(interruption_, nullptr));
+  if (failed) fail(failed.get());
+  if (is_lost) throw lost();
+  return results;
+}
+
+void Session::fail(const PGresult* result) {
+  const char* const state = pq_.error_field(result, field_sqlstate);
+  const char* const message = pq_.error_field(result, field_message);
+  // libpq itself reports a lost connection, without a code.
+  if (state == nullptr || is_broken_) {
+    is_broken_ = true;
+    throw Lost(Code::unavailable,
+               "the connection to the database was lost: " +
+                   one_line(message != nullptr ? message : pq_.result_error(result)) +
+                   "; try again");
+  }
+  try {
+    throw_failure(state, message != nullptr ? message : "");
+  } catch (const Lost&) {
+    is_broken_ = true;
+    throw;
+  }
+}
+
+}  // namespace comptroller::db::postgresql

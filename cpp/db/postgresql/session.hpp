@@ -1,0 +1,91 @@
+// One connection to a server, by libpq. Requests are sent together in a pipeline, in one round
+// trip.
+#pragma once
+
+#include <sys/types.h>
+
+#include <exception>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "db/interrupt.hpp"
+#include "db/postgresql/failures.hpp"
+#include "db/postgresql/libpq.hpp"
+
+namespace comptroller::db::postgresql {
+
+struct ClearResult {
+  void operator()(PGresult* result) const { libpq().clear(result); }
+};
+using Result = std::unique_ptr<PGresult, ClearResult>;
+
+// The encoded parameters of a statement; a null pointer is NULL.
+struct Parameters {
+  std::vector<const char*> values;
+  std::vector<int> lengths;
+  std::vector<int> formats;
+};
+
+// For one thread at a time. In a forked child it does nothing, because the socket belongs to the
+// parent.
+class Session {
+ public:
+  // Connects. Throws unavailable if the server cannot be reached, else unusable. No message shows a
+  // password. The interrupt must outlive the session.
+  Session(const std::string& address, bool is_read_only, const Interrupt& interrupt);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Whether the connection was not lost, as far as is known without a request.
+  bool is_usable();
+  // Whether the connection was lost during a request.
+  bool is_broken() const { return is_broken_; }
+  // Whether the session is in no transaction, or in one that a failure ended.
+  bool is_idle() const {
+    return is_unread_ || pq_.transaction_status(connection_) == transaction_idle;
+  }
+  bool has_failed() const { return pq_.transaction_status(connection_) == transaction_failed; }
+  int server_version() const { return pq_.server_version(connection_); }
+  std::string parameter(const char* name) const;
+
+  // Add requests to the pipeline.
+  void add_statement(const std::string& sql);
+  void add_statement(const std::string& sql, std::span<const unsigned> types,
+                     const Parameters& parameters);
+  void add_prepare(const std::string& name, const std::string& sql);
+  void add_describe(const std::string& name);
+  void add_prepared(const std::string& name, const Parameters& parameters);
+  // Sends the requests, and returns their results in order. Throws the first failure; the requests
+  // after it were then not executed. `may_interrupt`: an interrupt cancels the requests.
+  std::vector<Result> run(bool may_interrupt = true);
+  // Sends the requests, which end the transaction, and returns at once. Their results are read
+  // before the next request.
+  void send();
+
+  // Runs several statements without parameters; throws the first failure.
+  void run_script(const std::string& sql);
+
+ private:
+  void check_sent(int is_sent);
+  void begin_request();
+  void read_unread();
+  std::vector<Result> read_results(bool is_pipeline, bool may_interrupt);
+  void wait(bool may_interrupt);
+  void cancel();
+  Lost lost() const;
+  [[noreturn]] void fail(const PGresult* result);
+
+  const Libpq& pq_;
+  PGconn* connection_ = nullptr;
+  const Interrupt& interrupt_;
+  pid_t process_;
+  bool is_broken_ = false;
+  bool is_unread_ = false;           // whether results of `send` are not read yet
+  std::exception_ptr interruption_;  // thrown when the canceled requests have ended
+  Deadline end_of_canceled_{};
+};
+
+}  // namespace comptroller::db::postgresql

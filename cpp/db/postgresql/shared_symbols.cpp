@@ -1,0 +1,75 @@
+#include "db/postgresql/shared_symbols.hpp"
+
+#include "db/postgresql/failures.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::db::postgresql {
+
+template <class Work>
+auto SharedSymbols::with_connection(const Work& work) {
+  if (connection_) {
+    try {
+      return work(*connection_);
+    } catch (const Lost&) {  // NOLINT(bugprone-empty-catch): each statement can be executed again
+    }
+  }
+  connection_ = connect_();
+  return work(*connection_);
+}
+
+void SharedSymbols::fill() {
+  const std::lock_guard lock(mutex_);
+  with_connection([&](Connection& connection) {
+    Query rows = connection.query("SELECT key, text FROM symbols ORDER BY key LIMIT ?");
+    rows.bind(1, static_cast<std::int64_t>(Symbols::max_cached_symbols));
+    while (rows.step()) remember(rows.column(1).bytes, rows.number(0));
+  });
+}
+
+void SharedSymbols::remember(std::string_view text, std::int64_t key) {
+  if (keys_.size() >= Symbols::max_cached_symbols) {
+    keys_.clear();
+    texts_.clear();
+  }
+  keys_.emplace(text, key);
+  texts_.emplace(key, text);
+}
+
+std::string SharedSymbols::text(std::int64_t key) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = texts_.find(key); known != texts_.end()) return known->second;
+  return with_connection([&](Connection& connection) {
+    Query row = connection.query("SELECT text FROM symbols WHERE key = ?");
+    if (!row.bind(1, key).step()) throw Error::damaged("a reference leads nowhere");
+    remember(row.column(0).bytes, key);
+    return std::string(row.column(0).bytes);
+  });
+}
+
+std::optional<std::int64_t> SharedSymbols::find(std::string_view text) {
+  const std::lock_guard lock(mutex_);
+  if (const auto known = keys_.find(text); known != keys_.end()) return known->second;
+  return with_connection([&](Connection& connection) -> std::optional<std::int64_t> {
+    Query row = connection.query("SELECT key FROM symbols WHERE text = ?");
+    if (!row.bind(1, text).step()) return std::nullopt;
+    remember(text, row.number(0));
+    return row.number(0);
+  });
+}
+
+std::int64_t SharedSymbols::intern(std::string_view text) {
+  if (const auto key = find(text)) return *key;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto key = with_connection([&](Connection& connection) {
+      return connection.query("INSERT INTO symbols (text) VALUES (?) ON CONFLICT DO NOTHING")
+          .bind(1, text)
+          .insert();
+    });
+    if (key) remember(text, *key);
+  }
+  if (const auto key = find(text)) return *key;  // another process may have stored it
+  throw Error(Code::internal, "a symbol was not inserted");
+}
+
+}  // namespace comptroller::db::postgresql

@@ -1,0 +1,67 @@
+// The symbols of a database, cached for all connections of the process. They are read and stored on
+// a connection of their own, each in a transaction of its own: a new text does not hold up other
+// writes that need it, and a text whose write was undone does no harm.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "db/database.hpp"
+
+namespace comptroller::db::postgresql {
+
+// Safe for many threads.
+class SharedSymbols {
+ public:
+  using Connect = std::function<std::unique_ptr<Connection>()>;
+
+  explicit SharedSymbols(Connect connect) : connect_(std::move(connect)) {}
+  SharedSymbols(const SharedSymbols&) = delete;
+  SharedSymbols& operator=(const SharedSymbols&) = delete;
+
+  // Reads the first symbols into the cache.
+  void fill();
+  // Returns the text of a key; throws unusable if there is none.
+  std::string text(std::int64_t key);
+  std::optional<std::int64_t> find(std::string_view text);
+  // Returns the key of a text; stores a new text.
+  std::int64_t intern(std::string_view text);
+
+ private:
+  // Runs `work` with the connection; again on a new one if it was lost.
+  template <class Work>
+  auto with_connection(const Work& work);
+  void remember(std::string_view text, std::int64_t key);
+
+  Connect connect_;
+  std::mutex mutex_;
+  std::unique_ptr<Connection> connection_;
+  std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>> keys_;
+  std::unordered_map<std::int64_t, std::string> texts_;
+};
+
+// The symbols of one connection, with a small cache in front of the shared one.
+class PooledSymbols final : public Symbols {
+ public:
+  PooledSymbols(Statements& connection, SharedSymbols& shared)
+      : Symbols(connection, max_cached), shared_(shared) {}
+
+ protected:
+  std::string read_text(std::int64_t key) override { return shared_.text(key); }
+  std::optional<std::int64_t> read_key(std::string_view text) override {
+    return shared_.find(text);
+  }
+  std::int64_t insert(std::string_view text) override { return shared_.intern(text); }
+
+ private:
+  static constexpr std::size_t max_cached = 4'096;
+
+  SharedSymbols& shared_;
+};
+
+}  // namespace comptroller::db::postgresql

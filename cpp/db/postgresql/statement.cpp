@@ -1,0 +1,226 @@
+#include "db/postgresql/statement.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "db/postgresql/values.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::db::postgresql {
+
+namespace {
+
+constexpr int rows_of_part = 5'000;
+
+int count_rows(const Result& result) {
+  return libpq().count_rows(result.get());
+}
+
+}  // namespace
+
+PostgresqlStatement::PostgresqlStatement(Channel& channel, StatementCache& cache,
+                                         const Prepared& prepared, bool is_in_parts)
+    : channel_(channel),
+      cache_(cache),
+      prepared_(prepared),
+      is_in_parts_(is_in_parts),
+      parameters_(prepared.parameter_types.size()),
+      values_(prepared.column_types.size()) {}
+
+void PostgresqlStatement::bind(int index, const Value& value) {
+  if (result_) {
+    close_cursor();
+    result_.reset();
+  }
+  const auto place = static_cast<std::size_t>(index) - 1;
+  if (place >= parameters_.size()) {
+    throw Error(Code::internal, "no parameter " + std::to_string(index));
+  }
+  Parameter& parameter = parameters_[place];
+  parameter.bytes.clear();
+  parameter.is_null = value.is_null();
+  if (!parameter.is_null) {
+    encode(value, prepared_.parameter_types[place], parameter.bytes);
+  }
+}
+
+void PostgresqlStatement::bind(std::string_view name, const Value& value) {
+  const int index = prepared_.text.number_of(name);
+  if (index == 0) throw Error(Code::internal, "no parameter " + std::string(name));
+  bind(index, value);
+}
+
+Parameters PostgresqlStatement::parameters() const {
+  Parameters all;
+  for (const Parameter& parameter : parameters_) {
+    all.values.push_back(parameter.is_null ? nullptr : parameter.bytes.data());
+    all.lengths.push_back(static_cast<int>(parameter.bytes.size()));
+    all.formats.push_back(1);
+  }
+  return all;
+}
+
+void PostgresqlStatement::add_run(Session& session) const {
+  session.add_prepared(prepared_.name, parameters());
+}
+
+void PostgresqlStatement::execute(const Prepared& prepared) {
+  close_cursor();
+  result_.reset();
+  row_ = -1;
+  const Parameters given = parameters();
+  const bool has_cursor = is_in_parts_ && channel_.transaction() != 0;
+  has_all_ = !has_cursor;
+  if (has_cursor) {
+    const std::string name = channel_.make_name("c");
+    result_ = channel_.exchange([&](Session& session) {
+      session.add_statement("DECLARE " + name + " NO SCROLL CURSOR FOR " + prepared.text.sql,
+                            prepared.parameter_types, given);
+      session.add_statement("FETCH " + std::to_string(rows_of_part) + " FROM " + name);
+    });
+    cursor_ = name;
+    transaction_ = channel_.transaction();
+  } else {
+    result_ =
+        channel_.exchange([&](Session& session) { session.add_prepared(prepared.name, given); });
+  }
+}
+
+void PostgresqlStatement::fetch() {
+  row_ = -1;
+  result_ = channel_.exchange([&](Session& session) {
+    session.add_statement("FETCH " + std::to_string(rows_of_part) + " FROM " + cursor_);
+  });
+}
+
+bool PostgresqlStatement::step() {
+  if (!result_) execute(prepared_);
+  if (++row_ < count_rows(result_)) return true;
+  has_all_ = has_all_ || count_rows(result_) < rows_of_part;
+  if (has_all_) {
+    row_ = count_rows(result_);
+    return false;
+  }
+  fetch();
+  return ++row_ < count_rows(result_);
+}
+
+std::int64_t PostgresqlStatement::run() {
+  execute(prepared_);
+  const std::string_view text = libpq().command_rows(result_.get());
+  std::int64_t rows = 0;
+  std::from_chars(text.data(), text.data() + text.size(), rows);
+  result_.reset();
+  return rows;
+}
+
+std::optional<std::int64_t> PostgresqlStatement::insert() {
+  execute(cache_.prepare_returning_key(prepared_.text));
+  const Result result = std::move(result_);
+  return key_of(result);
+}
+
+std::optional<std::int64_t> key_of(const Result& result) {
+  if (count_rows(result) == 0) return std::nullopt;
+  const auto length = static_cast<std::size_t>(libpq().length(result.get(), 0, 0));
+  return decode({libpq().value(result.get(), 0, 0), length}, libpq().column_type(result.get(), 0))
+      .integer;
+}
+
+const Value& PostgresqlStatement::column_of_row(int index) {
+  const auto place = static_cast<std::size_t>(index);
+  Value& value = values_.at(place);
+  const PGresult* const rows = result_.get();
+  if (libpq().is_null(rows, row_, index) != 0) return value = Value::null();
+  const auto length = static_cast<std::size_t>(libpq().length(rows, row_, index));
+  return value = decode({libpq().value(rows, row_, index), length}, prepared_.column_types[place]);
+}
+
+std::string PostgresqlStatement::place_of(int index, std::size_t) {
+  std::string place(table_of(prepared_.text.sql));
+  const std::vector<std::string>& names = prepared_.column_names;
+  place.append(".").append(names.at(static_cast<std::size_t>(index)));
+  const auto key = std::ranges::find(names, "key");
+  if (key == names.end()) return place;
+  const Value value = column_of_row(static_cast<int>(key - names.begin()));
+  return place + " of key " + std::to_string(value.integer);
+}
+
+void PostgresqlStatement::close_cursor() noexcept {
+  if (cursor_.empty()) return;
+  const std::string name = std::exchange(cursor_, {});
+  if (channel_.transaction() != transaction_ || channel_.session().has_failed()) return;
+  try {
+    channel_.exchange([&](Session& session) { session.add_statement("CLOSE " + name); });
+  } catch (
+      const std::exception&) {  // NOLINT(bugprone-empty-catch): the transaction's end closes it
+  }
+}
+
+void PostgresqlStatement::reset() {
+  close_cursor();
+  result_.reset();
+  row_ = -1;
+  for (Parameter& parameter : parameters_) parameter = {};
+  Statement::reset();
+}
+
+bool StatementCache::Entry::is_idle() const {
+  return std::ranges::none_of(statements, &PostgresqlStatement::is_in_use);
+}
+
+PostgresqlStatement& StatementCache::take(std::string_view sql, bool is_in_parts) {
+  Entry& entry = entry_of(sql);
+  auto idle = std::ranges::find_if(entry.statements, [&](const PostgresqlStatement& each) {
+    return !each.is_in_use() && each.is_in_parts() == is_in_parts;
+  });
+  if (idle == entry.statements.end()) {
+    entry.statements.emplace_front(channel_, *this, entry.prepared, is_in_parts);
+    idle = entry.statements.begin();
+  }
+  idle->use();
+  return *idle;
+}
+
+Prepared StatementCache::prepare(Translation text) {
+  Prepared prepared{std::move(text), channel_.make_name("s"), {}, {}, {}};
+  const Result described = channel_.exchange([&](Session& session) {
+    session.add_prepare(prepared.name, prepared.text.sql);
+    session.add_describe(prepared.name);
+  });
+  const Libpq& pq = libpq();
+  for (int index = 0; index < pq.count_parameters(described.get()); ++index) {
+    prepared.parameter_types.push_back(pq.parameter_type(described.get(), index));
+  }
+  for (int index = 0; index < pq.count_columns(described.get()); ++index) {
+    prepared.column_types.push_back(pq.column_type(described.get(), index));
+    prepared.column_names.emplace_back(pq.column_name(described.get(), index));
+  }
+  return prepared;
+}
+
+StatementCache::Entry& StatementCache::entry_of(std::string_view sql) {
+  auto found = entries_.find(sql);
+  if (found == entries_.end()) {
+    make_room();
+    Entry entry;
+    entry.prepared = prepare(translate(sql));
+    found = entries_.emplace(std::string(sql), std::move(entry)).first;
+  }
+  found->second.last_use = ++uses_;
+  return found->second;
+}
+
+void StatementCache::make_room() {
+  if (entries_.size() < max_texts) return;
+  const auto rank = [](const auto& entry) {
+    return std::pair(!entry.second.is_idle(), entry.second.last_use);
+  };
+  const auto oldest = std::ranges::min_element(entries_, {}, rank);
+  if (!oldest->second.is_idle()) return;
+  channel_.run_later("DEALLOCATE " + oldest->second.prepared.name);
+  entries_.erase(oldest);
+}
+
+}  // namespace comptroller::db::postgresql

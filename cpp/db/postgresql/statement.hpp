@@ -1,0 +1,113 @@
+// The prepared statements of one connection, cached by their text.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "db/postgresql/channel.hpp"
+#include "db/postgresql/translation.hpp"
+#include "db/query.hpp"
+#include "db/symbols.hpp"
+
+namespace comptroller::db::postgresql {
+
+class StatementCache;
+
+// A text that the server has prepared.
+struct Prepared {
+  Translation text;
+  std::string name;
+  std::vector<unsigned> parameter_types;
+  std::vector<unsigned> column_types;
+  std::vector<std::string> column_names;
+};
+
+// Has all rows after the first step, or if `is_in_parts` and in a transaction, a part of them.
+// Must not outlive its connection.
+class PostgresqlStatement final : public Statement {
+ public:
+  PostgresqlStatement(Channel& channel, StatementCache& cache, const Prepared& prepared,
+                      bool is_in_parts);
+  ~PostgresqlStatement() override { close_cursor(); }
+  PostgresqlStatement(const PostgresqlStatement&) = delete;
+  PostgresqlStatement& operator=(const PostgresqlStatement&) = delete;
+
+  void bind(int index, const Value& value) override;
+  void bind(std::string_view name, const Value& value) override;
+  bool step() override;
+  std::int64_t run() override;
+  std::optional<std::int64_t> insert() override;
+  std::string place_of(int index, std::size_t row) override;
+  void reset() override;
+
+  bool is_in_parts() const { return is_in_parts_; }
+  // Adds a run with the present parameters to a pipeline.
+  void add_run(Session& session) const;
+
+ private:
+  struct Parameter {
+    std::string bytes;
+    bool is_null = true;
+  };
+
+  const Value& column_of_row(int index) override;
+  // `prepared` has the same parameters as this statement.
+  void execute(const Prepared& prepared);
+  void fetch();
+  void close_cursor() noexcept;
+  Parameters parameters() const;
+
+  Channel& channel_;
+  StatementCache& cache_;
+  const Prepared& prepared_;
+  bool is_in_parts_;
+  std::vector<Parameter> parameters_;
+  std::string cursor_;             // its name; empty if there is none
+  std::uint64_t transaction_ = 0;  // of the cursor
+  Result result_;
+  int row_ = -1;               // of the result
+  bool has_all_ = false;       // whether the result has the last row
+  std::vector<Value> values_;  // of the columns that were read
+};
+
+// Returns the key that an INSERT returned; nullopt if it inserted nothing.
+std::optional<std::int64_t> key_of(const Result& result);
+
+// Evicts idle texts, the least recently used first.
+class StatementCache {
+ public:
+  static constexpr std::size_t max_texts = 256;
+
+  explicit StatementCache(Channel& channel) : channel_(channel) {}
+
+  // Returns a statement, which is in use until it is reset.
+  PostgresqlStatement& take(std::string_view sql, bool is_in_parts);
+  // Returns an INSERT that returns the key of the row, with the same parameters.
+  const Prepared& prepare_returning_key(const Translation& insert) {
+    return entry_of(insert.sql + " RETURNING key").prepared;
+  }
+
+ private:
+  struct Entry {
+    Prepared prepared;
+    std::list<PostgresqlStatement> statements;
+    std::uint64_t last_use = 0;
+
+    bool is_idle() const;
+  };
+
+  Entry& entry_of(std::string_view sql);
+  Prepared prepare(Translation text);
+  void make_room();
+
+  Channel& channel_;
+  std::unordered_map<std::string, Entry, TextHash, std::equal_to<>> entries_;
+  std::uint64_t uses_ = 0;
+};
+
+}  // namespace comptroller::db::postgresql

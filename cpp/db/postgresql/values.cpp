@@ -1,0 +1,94 @@
+#include "db/postgresql/values.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "model/error.hpp"
+
+namespace comptroller::db::postgresql {
+
+namespace {
+
+constexpr unsigned bits_per_byte = 8;
+
+template <class Number>
+void append_number(std::int64_t number, std::string& out) {
+  using Limits = std::numeric_limits<Number>;
+  const auto value =
+      static_cast<std::uint64_t>(std::clamp<std::int64_t>(number, Limits::min(), Limits::max()));
+  for (unsigned byte = sizeof(Number); byte-- > 0;) {
+    out += static_cast<char>(value >> (byte * bits_per_byte));
+  }
+}
+
+std::int64_t read_number(std::string_view bytes) {
+  std::int64_t number = bytes.empty() || static_cast<signed char>(bytes.front()) >= 0 ? 0 : -1;
+  for (const char byte : bytes) {
+    number = static_cast<std::int64_t>(static_cast<std::uint64_t>(number) << bits_per_byte |
+                                       static_cast<unsigned char>(byte));
+  }
+  return number;
+}
+
+[[noreturn]] void throw_unexpected(unsigned type) {
+  throw Error(Code::internal, "a statement has a value that type " + std::to_string(type) +
+                                  " of PostgreSQL cannot have");
+}
+
+}  // namespace
+
+void encode(const Value& value, unsigned type, std::string& out) {
+  const bool is_number = value.kind == Value::Kind::integer;
+  const bool is_bytes = value.kind == Value::Kind::blob || value.kind == Value::Kind::text;
+  switch (type) {
+    case boolean_type:
+      if (!is_number) throw_unexpected(type);
+      out += static_cast<char>(value.integer != 0);
+      return;
+    case int2_type:
+      if (!is_number) throw_unexpected(type);
+      return append_number<std::int16_t>(value.integer, out);
+    case int4_type:
+      if (!is_number) throw_unexpected(type);
+      return append_number<std::int32_t>(value.integer, out);
+    case int8_type:
+      if (!is_number) throw_unexpected(type);
+      return append_number<std::int64_t>(value.integer, out);
+    case bytes_type:
+      if (!is_bytes) throw_unexpected(type);
+      out += value.kind == Value::Kind::blob ? blob_mark : text_mark;
+      out += value.bytes;
+      return;
+    case text_type:
+    case varchar_type:
+      if (value.kind != Value::Kind::text) throw_unexpected(type);
+      out += value.bytes;
+      return;
+    default:
+      throw_unexpected(type);
+  }
+}
+
+Value decode(std::string_view bytes, unsigned type) {
+  switch (type) {
+    case boolean_type:
+    case int2_type:
+    case int4_type:
+    case int8_type:
+      return Value::of(read_number(bytes));
+    case text_type:
+    case varchar_type:
+    case name_type:
+    case unknown_type:
+      return Value::of(bytes);
+    case bytes_type:
+      if (bytes.empty() || (bytes.front() != blob_mark && bytes.front() != text_mark)) {
+        throw Error::damaged("a value of type bytea has no mark of its kind");
+      }
+      return bytes.front() == blob_mark ? Value::blob(bytes.substr(1)) : Value::of(bytes.substr(1));
+    default:
+      throw_unexpected(type);
+  }
+}
+
+}  // namespace comptroller::db::postgresql

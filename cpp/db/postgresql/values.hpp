@@ -1,0 +1,34 @@
+// The values of parameters and columns in PostgreSQL's binary format.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "db/query.hpp"
+
+namespace comptroller::db::postgresql {
+
+// Types by their number in pg_type, which never changes.
+inline constexpr unsigned boolean_type = 16;
+inline constexpr unsigned bytes_type = 17;
+inline constexpr unsigned name_type = 19;
+inline constexpr unsigned int8_type = 20;
+inline constexpr unsigned int2_type = 21;
+inline constexpr unsigned int4_type = 23;
+inline constexpr unsigned text_type = 25;
+inline constexpr unsigned unknown_type = 705;
+inline constexpr unsigned varchar_type = 1043;
+
+// The first byte of a bytea says whether the rest is a blob or a text, because a column of ids,
+// hashes or addresses has both. This file adds it and takes it off.
+inline constexpr char blob_mark = 0;
+inline constexpr char text_mark = 1;
+
+// Appends a value, which is not NULL, of a type. A number beyond the type becomes the nearest one,
+// which no row has, because the store compares with numbers that no row has.
+void encode(const Value& value, unsigned type, std::string& out);
+
+// Returns the value of a column, which is not NULL; throws unusable for a damaged one.
+Value decode(std::string_view bytes, unsigned type);
+
+}  // namespace comptroller::db::postgresql

@@ -1,0 +1,134 @@
+#include "db/postgresql/writers.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "db/writing.hpp"
+#include "model/error.hpp"
+
+namespace comptroller::db::postgresql {
+
+namespace {
+
+constexpr int max_attempts = 5;
+constexpr int waits_of_patient = 10;
+
+std::chrono::milliseconds time_until(Deadline deadline) {
+  using std::chrono::milliseconds;
+  const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
+  return std::max(left, milliseconds(1));  // 0 is no limit
+}
+
+}  // namespace
+
+Writers::Writers(Pool::Connect connect, const Interrupt& interrupt,
+                 std::chrono::milliseconds max_wait)
+    : interrupt_(interrupt),
+      max_wait_(max_wait),
+      pool_(std::move(connect), max_writers, interrupt) {}
+
+Writers::~Writers() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+    later_.notify_all();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Writers::write(const std::function<void(Connection&)>& work) {
+  Writing::refuse(this);
+  const Writing writing(this);
+  run(work, Clock::now() + max_wait_);
+}
+
+void Writers::run(const std::function<void(Connection&)>& work, Deadline deadline) {
+  Pool::Borrowed connection = pool_.lend(deadline);
+  for (int attempt = 1;; ++attempt) {
+    try {
+      connection->begin_write(time_until(deadline));
+      work(*connection);
+      connection->commit();
+      const std::lock_guard lock(mutex_);
+      ++commits_.by_size.front();
+      ++commits_.writes;
+      return;
+    } catch (const Conflict&) {
+      if (attempt == max_attempts || Clock::now() >= deadline) throw;
+      connection->roll_back();
+    } catch (const Lost&) {
+      if (attempt == max_attempts || Clock::now() >= deadline) throw;
+      connection.reset();
+      connection = pool_.lend(deadline);
+    }
+  }
+}
+
+void Writers::write_alone(bool is_patient, const std::function<bool(Connection&)>& work) {
+  Writing::refuse(this);
+  const Writing writing(this, true);
+  const auto max_wait = is_patient ? waits_of_patient * max_wait_ : max_wait_;
+  const Pool::Borrowed connection = pool_.lend(Clock::now() + max_wait);
+  connection->begin_bulk(max_wait);
+  if (work(*connection)) connection->commit();
+}
+
+void Writers::write_later(std::function<void(Connection&)> work,
+                          std::function<void(std::exception_ptr)> done) {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back({std::move(work), std::move(done), Clock::now() + max_wait_});
+  if (idle_threads_ < queue_.size() && threads_.size() < max_writers) {
+    try {
+      threads_.emplace_back([this] { run_later(); });
+    } catch (...) {
+      if (threads_.empty()) {
+        queue_.pop_back();
+        throw;
+      }
+    }
+  }
+  later_.notify_one();
+}
+
+void Writers::run_later() noexcept {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's own threads handle signals
+  const Writing writing(this);
+  std::unique_lock lock(mutex_);
+  while (true) {
+    ++idle_threads_;
+    later_.wait(lock, [&] { return is_ending_ || !queue_.empty(); });
+    --idle_threads_;
+    if (queue_.empty()) return;
+    std::list<Task> taken;
+    taken.splice(taken.end(), queue_, queue_.begin());
+    lock.unlock();
+    run_task(taken.front());
+    taken.clear();
+    lock.lock();
+  }
+}
+
+void Writers::run_task(Task& task) noexcept {
+  std::exception_ptr failure;
+  try {
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_ending_) throw Error(Code::closed, "the service is closed");
+    }
+    interrupt_.check_open();
+    run(task.work, task.deadline);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  task.done(failure);
+}
+
+Commits Writers::commits() const {
+  const std::lock_guard lock(mutex_);
+  return commits_;
+}
+
+}  // namespace comptroller::db::postgresql

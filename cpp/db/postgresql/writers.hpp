@@ -1,0 +1,63 @@
+// Writes run at once, each in a transaction on a connection of its own. A write that met another
+// one, or whose connection was lost before its commit, runs again.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "db/postgresql/pool.hpp"
+
+namespace comptroller::db::postgresql {
+
+// Safe for many threads.
+class Writers {
+ public:
+  static constexpr std::size_t max_writers = 16;
+
+  // The interrupt must outlive this object.
+  Writers(Pool::Connect connect, const Interrupt& interrupt, std::chrono::milliseconds max_wait);
+  // Ends the writes of write_later that have not begun.
+  ~Writers();
+  Writers(const Writers&) = delete;
+  Writers& operator=(const Writers&) = delete;
+
+  // See Database. Running work must not call these functions; they throw unsupported.
+  void write(const std::function<void(Connection&)>& work);
+  void write_later(std::function<void(Connection&)> work,
+                   std::function<void(std::exception_ptr)> done);
+  // Runs `work` while nobody else writes, and commits if it returns true. Waits longer for others
+  // if `is_patient`. It does not run again.
+  void write_alone(bool is_patient, const std::function<bool(Connection&)>& work);
+  Commits commits() const;
+
+ private:
+  struct Task {
+    std::function<void(Connection&)> work;
+    std::function<void(std::exception_ptr)> done;
+    Deadline deadline;
+  };
+
+  void run(const std::function<void(Connection&)>& work, Deadline deadline);
+  void run_later() noexcept;
+  void run_task(Task& task) noexcept;
+
+  const Interrupt& interrupt_;
+  std::chrono::milliseconds max_wait_;
+  Pool pool_;
+
+  mutable std::mutex mutex_;
+  Commits commits_;
+  std::list<Task> queue_;
+  std::vector<std::thread> threads_;  // of write_later
+  std::size_t idle_threads_ = 0;
+  bool is_ending_ = false;
+  std::condition_variable later_;
+};
+
+}  // namespace comptroller::db::postgresql

@@ -1,0 +1,35 @@
+// The locks of a write transaction that runs beside others (Connection::locks_rows); nothing
+// otherwise. They are taken in one order: the group or the identity to which a record belongs, then
+// the record.
+#pragma once
+
+#include "db/database.hpp"
+#include "model/records.hpp"
+
+namespace comptroller::store {
+
+// The end of a SELECT of rows on which the write decides: no other write changes them.
+inline std::string_view for_update(const db::Connection& connection) {
+  return connection.locks_rows() ? " FOR UPDATE" : "";
+}
+
+// While claims and addresses of a payout group (a symbol) are written, the group does not change.
+// The group need not be stored.
+void share_group(db::Connection& connection, std::int64_t group);
+// While a payout group is written, no claims and addresses of it are.
+void lock_group(db::Connection& connection, std::int64_t group);
+
+// Locks that to which the record with this id belongs, if the record is stored.
+void lock_identity_of_control(db::Connection& connection, const db::Value& id);
+void share_group_of_claim(db::Connection& connection, const db::Value& id);
+
+// Called before a record is read.
+template <Record R>
+void lock_before_read(db::Connection& connection, const db::Value& id) {
+  if (!connection.locks_rows()) return;
+  if constexpr (std::same_as<R, Control>) lock_identity_of_control(connection, id);
+  if constexpr (std::same_as<R, Claim>) share_group_of_claim(connection, id);
+  if constexpr (std::same_as<R, PayoutGroup>) lock_group(connection, id.integer);
+}
+
+}  // namespace comptroller::store

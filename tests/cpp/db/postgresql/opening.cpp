@@ -1,0 +1,132 @@
+#include <doctest/doctest.h>
+
+#include <array>
+#include <map>
+#include <set>
+
+#include "db/postgresql/connection.hpp"
+#include "db/postgresql/migrations.hpp"
+#include "db/sqlite/database.hpp"
+#include "db/sqlite/migrations.hpp"
+#include "model/error.hpp"
+#include "postgresql_server.hpp"
+#include "service/service_fixture.hpp"
+#include "threads.hpp"
+
+namespace comptroller::db::postgresql {
+namespace {
+
+using Columns = std::map<std::string, std::set<std::string>>;  // by table
+
+Columns columns_of(Connection& connection, std::string_view sql) {
+  Columns columns;
+  Query rows = connection.query(sql);
+  while (rows.step()) {
+    columns[std::string(rows.column(0).bytes)].emplace(rows.column(1).bytes);
+  }
+  return columns;
+}
+
+TEST_CASE("the schema has the tables and columns of SQLite's") {
+  if (!server_address()) return;
+  const TestDatabase database;
+  const auto store = database.open();
+  Columns here = columns_of(*store->reader(),
+                            "SELECT table_name::text, column_name::text"
+                            " FROM information_schema.columns WHERE table_schema = 'public'");
+  here.erase("store_version");
+  here.erase("journal_writer");
+  const auto sqlite = sqlite::open("", {.is_temporary = true});
+  CHECK(here ==
+        columns_of(*sqlite->reader(),
+                   "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name)"
+                   " AS c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'"));
+}
+
+TEST_CASE("later migrations have the numbers and names of SQLite's") {
+  std::map<int, std::string_view> names;
+  for (const Migration& each : sqlite::migrations()) names[each.version] = each.name;
+  const auto first = migrations().front().version;
+  for (const Migration& each : migrations()) {
+    if (each.version > first) CHECK(names[each.version] == each.name);
+  }
+  CHECK(migrations().back().version == sqlite::migrations().back().version);
+}
+
+TEST_CASE("processes that open an empty database at once make one store") {
+  if (!server_address()) return;
+  const TestDatabase database;
+  std::array<std::string, 8> failures;
+  in_threads(failures.size(), [&](int thread) {
+    failures[std::size_t(thread)] =
+        service::refusal_of([&] { service::ServiceFixture(database.open()); }).detail;
+  });
+  for (const std::string& failure : failures) CHECK(failure.empty());
+  const auto store = database.open();
+  const Lease reader = store->reader();
+  Query secrets = reader->query("SELECT count(*) FROM secrets");
+  secrets.step();
+  CHECK(secrets.number(0) == 1);
+}
+
+struct Refused {
+  const char* script;  // run in an empty database
+  bool read_only;
+  const char* code;
+  const char* detail;  // its begin
+};
+
+constexpr Refused refused[]{
+    {"CREATE TABLE mine (key integer)", false, "unusable",
+     "the database has tables of another program"},
+    {"CREATE TABLE store_version (only_row integer, version integer);"
+     "INSERT INTO store_version VALUES (1, 1000)",
+     false, "unusable", "the store has schema version 1000, newer than "},
+    {"SELECT", true, "unusable", "the database has no store; open it for writing once"},
+    {"CREATE TABLE store_version (only_row integer, version integer);"
+     "INSERT INTO store_version VALUES (1, 1)",
+     true, "unusable", "the store has an older schema"},
+};
+
+TEST_CASE("what is no store of this version is refused") {
+  if (!server_address()) return;
+  for (const Refused& each : refused) {
+    CAPTURE(each.script);
+    const TestDatabase database;
+    database.connect()->run_script(each.script);
+    const auto refusal = service::refusal_of([&] { database.open({.read_only = each.read_only}); });
+    CHECK(refusal.code == each.code);
+    CHECK(refusal.detail.starts_with(each.detail));
+  }
+}
+
+constexpr const char* secret = "s3cret";
+
+TEST_CASE("no message about an address shows its password") {
+  const std::pair<const char*, const char*> addresses[]{
+      {"postgresql://me:s3cret@127.0.0.1:1/store", "unavailable"},
+      {"postgresql://me:s3cret@/store?host=/nowhere", "unavailable"},
+      {"postgresql://me:s3cret%@host/store", "invalid-request"},
+      {"postgresql://me:s3cret@[::1/store", "invalid-request"},
+      {"postgresql://me:s3cret@host/store?unknown=1", "invalid-request"},
+  };
+  if (!server_address()) return;
+  for (const auto& [address, code] : addresses) {
+    CAPTURE(address);
+    const auto refusal = service::refusal_of([&] { postgresql::open(address, {}); });
+    CHECK(refusal.code == code);
+    CHECK(refusal.detail.find(secret) == std::string::npos);
+  }
+}
+
+TEST_CASE("the database's clock is measured") {
+  if (!server_address()) return;
+  const TestDatabase database;
+  const auto store = database.open();
+  const std::int64_t offset = store->clock_offset()();
+  CHECK(offset > -1'000'000);
+  CHECK(offset < 1'000'000);
+}
+
+}  // namespace
+}  // namespace comptroller::db::postgresql

@@ -1,0 +1,113 @@
+"""Options of commands that name a database: where a password may stand, and the state folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+import pytest
+from command_line import Run
+from comptroller.cli.options import db_option, state_of
+
+ADDRESS = "postgresql://ann:s3cret@nowhere.invalid/books"
+SHOWN = "postgresql://ann@nowhere.invalid/books"
+
+# Commands with an address in each of the places that accept one.
+COMMANDS = [
+    ["--db", ADDRESS, "check"],
+    ["check", "--db", ADDRESS],
+    ["--db", ADDRESS, "check", "--db", "other.db"],
+    ["load", "claims", "-", "--db", ADDRESS],
+    ["clients", "list", "--db", ADDRESS],
+    ["--db", ADDRESS, "clients", "list"],
+    ["serve", "--db", ADDRESS],
+    ["demo", "--db", ADDRESS],
+    ["journal", "key", "--db", "postgresql://h/b?password=s3cret"],
+]
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_password_on_the_command_line_is_refused(run: Run, words: list[str]) -> None:
+    ended = run(*words)
+    assert ended.code == 2
+    assert "other users can see a password on the command line" in ended.err
+    assert "s3cret" not in ended.out + ended.err
+
+
+def test_the_password_of_an_address_in_the_environment_is_given_to_libpq(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @click.command()
+    @db_option
+    def shown(db: str) -> None:
+        click.echo(f"{db} {os.environ['PGPASSWORD']} {state_of(db)}")
+
+    monkeypatch.setenv("PGPASSWORD", "another")  # restored after the test
+    monkeypatch.setenv("COMPTROLLER_DB", ADDRESS)
+    shown.main([], standalone_mode=False)
+    assert capsys.readouterr().out == f"{SHOWN} s3cret None\n"
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql://ann:s3/cret@h/books", "postgresql://h/b?sslpassword=s3cret"]
+)
+def test_an_address_in_the_environment_is_not_quoted(
+    run: Run, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("COMPTROLLER_DB", address)
+    ended = run("check")
+    assert ended.code != 0
+    assert ended.err
+    assert "s3" not in ended.err
+
+
+# The arguments, COMPTROLLER_STATE, and the state folder.
+PLACES = [
+    (["--db", SHOWN, "--state", "kept"], None, "kept"),
+    (["--db", SHOWN], "kept", "kept"),
+    (["--db", SHOWN, "--state", "kept"], "other", "kept"),
+    (["--db", SHOWN], None, "None"),
+    (["--db", "books.db"], "kept", "None"),
+]
+
+
+@pytest.mark.parametrize(("words", "variable", "folder"), PLACES)
+def test_only_a_database_has_a_state_folder(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    variable: str | None,
+    folder: str,
+) -> None:
+    @click.command()
+    @db_option
+    def shown(db: str) -> None:
+        click.echo(str(state_of(db)))
+
+    monkeypatch.delenv("COMPTROLLER_STATE", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("COMPTROLLER_STATE", variable)
+    shown.main(words, standalone_mode=False)
+    assert capsys.readouterr().out == f"{folder}\n"
+
+
+# Commands that need a state folder, or accept none; and their message.
+REFUSED = {
+    "webhooks list --db store.db --state kept": "--state is the folder of a database",
+    "--state kept check --db store.db": "--state is the folder of a database",
+    "serve --db postgresql://nowhere.invalid/b": "--auth local needs --state FOLDER",
+    "sample claims --rows 1 --state kept": "No such option",
+    "--state kept sample claims --rows 1": "sample has no option --state",
+    "--state kept check --state other": "--state kept and --state other differ",
+    "demo --db postgresql://nowhere.invalid/b": "the tour saves a file, not a database",
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_a_state_folder_is_given_for_a_database_alone(
+    run: Run, store_path: Path, words: str
+) -> None:
+    ended = run(*words.split())
+    assert ended.code == 2
+    assert REFUSED[words] in ended.err

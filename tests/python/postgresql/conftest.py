@@ -1,0 +1,67 @@
+"""Fixtures that put a database in the place of a test's store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import comptroller
+import postgresql_server
+import pytest
+from postgresql_server import Server
+
+Furnish = Callable[[comptroller.Service], None]
+_numbers = count()
+
+
+@pytest.fixture(scope="session")
+def server(run_lock: Path) -> Server:
+    """The server of the test run."""
+    try:
+        return postgresql_server.shared(run_lock)
+    except postgresql_server.Missing as missing:
+        pytest.skip(str(missing))
+
+
+def _name() -> str:
+    """Returns the name of a new database; workers share the server."""
+    return f"test_{os.getpid()}_{next(_numbers)}"
+
+
+@pytest.fixture(scope="session")
+def empty(server: Server) -> str:
+    """The name of a database with an empty store."""
+    name = _name()
+    comptroller.open(server.create(name)).close()
+    return name
+
+
+@pytest.fixture(scope="module")
+def template(server: Server, empty: str, furnish_template: Furnish | None) -> Iterator[str]:
+    """The name of the database that the tests of a module copy."""
+    if furnish_template is None:
+        yield empty
+        return
+    name = _name()
+    with comptroller.open(server.create(name, empty)) as operator:
+        furnish_template(operator)
+    yield name
+    server.drop(name)
+
+
+@pytest.fixture
+def store_path(server: Server, template: str) -> Iterator[str]:
+    """The address of the test's database."""
+    name = _name()
+    yield server.create(name, template)
+    server.drop(name)
+
+
+@pytest.fixture(scope="module")
+def shared_path(server: Server, template: str) -> Iterator[str]:
+    """The address of a database that the tests of a module share."""
+    name = _name()
+    yield server.create(name, template)
+    server.drop(name)

