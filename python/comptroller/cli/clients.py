@@ -180,7 +180,7 @@ def _secret(db: str, kind: _Kind) -> Iterator[Secret]:
         screen.existing_store(db).close()
         yield kind.file_of(db)
         return
-    with screen.opened(db) as svc:
+    with screen.open_for_writing(db) as svc:
         yield kind.shared_of(cast("LocalHost", svc.host))
 
 

@@ -111,7 +111,7 @@ def migrate(db: str, as_json: bool) -> None:
     """
     screen.require_store(db)
     if is_address(db):
-        screen.opened(db).close()
+        screen.open_for_writing(db).close()
         if as_json:
             screen.write_json({"from": None, "to": None, "migrated": None})
         else:
