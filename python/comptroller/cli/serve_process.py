@@ -183,7 +183,7 @@ def _serve(
     authority = None if options.auth == "off" else _authority(service, address, options)
     log = life.log if life else _log(share)
     counts = Counts()
-    app = _app(service, authority, log, options, Deliveries(counts))
+    app = _app(service, authority, log, options, Deliveries(service, counts))
     # One of several workers delivers for all of them.
     delivers = options.webhooks and not (share and share.number)
     # One of several workers warns for all of them.

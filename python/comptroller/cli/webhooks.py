@@ -74,7 +74,7 @@ def list_(customer: str | None, db: str, as_json: bool) -> None:
     if as_json:
         screen.write_json({"items": msgspec.to_builtins(found)})
         return
-    rows = screen.table("id", "customer", "status", "~url", "~events")
+    rows = screen.table("id", "customer", "status", "~url", "~events", "~status_reason")
     for each in found:
         cells = [
             each.id,
@@ -82,6 +82,7 @@ def list_(customer: str | None, db: str, as_json: bool) -> None:
             each.status,
             each.url,
             " ".join(each.event_types),
+            each.status_reason,
         ]
         rows.add_row(*screen.format_cells(cells))
     screen.show(rows)

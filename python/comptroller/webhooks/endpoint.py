@@ -44,7 +44,6 @@ class Counts:
 
     delivered: int = 0
     failed: int = 0
-    paused: int = 0
 
 
 @dataclass(frozen=True)
@@ -239,7 +238,6 @@ class Endpoint:
             body,
             None,
         )
-        self._delivery.counts.paused += 1
         _log.warning("webhook %s is paused: %s", self._webhook.id, reason)
 
     async def _wait(self, next_due: int | None) -> None:

@@ -286,7 +286,7 @@ def test_a_receiver_that_does_not_answer_in_time_failed(svc: comptroller.Service
 def test_it_is_paused_after_three_days_and_resumes(svc: comptroller.Service) -> None:
     """With another number of days."""
     statuses = [500]
-    with Receiver(lambda _: statuses[0]) as receiver, delivering(svc, give_up_s=0.2) as counts:
+    with Receiver(lambda _: statuses[0]) as receiver, delivering(svc, give_up_s=0.2):
         made = svc.webhooks.create(url=receiver.url)
         svc.identities.put(id="alice")
         until(lambda: svc.webhooks.get(made.id).status == "PAUSED")
@@ -294,7 +294,6 @@ def test_it_is_paused_after_three_days_and_resumes(svc: comptroller.Service) -> 
         assert paused.status_reason == (
             "an event could not be delivered: the receiver answered 500"
         )
-        until(lambda: counts.paused == 1)
         (delivery,) = svc.webhooks.deliveries(made.id)
         assert delivery.event_type == "identity.updated"
         assert delivery.attempts > 1

@@ -184,6 +184,9 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     secret = json.loads(run("secret", id, "--json"))["secret"]
     assert secret not in run("rotate", id)
     assert "PAUSED" in run("update", id, "--pause")
+    with comptroller.open(path) as svc:
+        svc.webhooks.update(id, status_reason="moving")
+    assert "moving" in run("list")
     assert "ACTIVE" in run("update", id, "--resume")
     assert "webhook.test" in run("test", id)
     assert "webhook.test" in run("deliveries", id, "--json")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import comptroller
 import pytest
-from receiver import Receiver
+from receiver import Receiver, process
 from serving import serving
+from test_delivery import until
 
 CUSTOMER_URL = "https://hooks.example.com/"
 
@@ -32,7 +33,6 @@ def test_a_server_delivers(tmp_path: Path, workers: str) -> None:
         paused = svc.webhooks.update(made.id, status="PAUSED")
         assert paused.status == "PAUSED"
         shown = server.get("/metrics").text
-        assert "comptroller_webhooks_paused_total 0.0" in shown
         assert 'comptroller_webhook_attempts_total{outcome="failed"} 0.0' in shown
         assert svc.webhooks.delete(made.id).id == made.id
         code, _, log = server.end()
@@ -50,6 +50,26 @@ def test_a_server_without_webhooks_delivers_none(tmp_path: Path) -> None:
         svc.webhooks.test(made.id)
         server.end()
     assert receiver.received == []
+
+
+@pytest.mark.parametrize("words", [("--no-webhooks",), ("--no-webhooks", "--workers", "2")])
+def test_a_server_shows_what_another_process_paused(tmp_path: Path, words: tuple[str, ...]) -> None:
+    store = tmp_path / "store.db"
+    with (
+        Receiver(lambda _: 410) as receiver,
+        comptroller.open(store) as svc,
+        serving("--db", str(store), "--auth", "off", *words, cwd=tmp_path) as server,
+        process(store),
+    ):
+        assert "comptroller_webhooks_paused 0.0" in server.get("/metrics").text
+        made = svc.webhooks.create(url=receiver.url)
+        svc.webhooks.create(url=CUSTOMER_URL, customer_id="acme")
+        svc.identities.put(id="alice")
+        until(lambda: svc.webhooks.get(made.id).status == "PAUSED")
+        until(lambda: "comptroller_webhooks_paused 1.0" in server.get("/metrics").text)
+        svc.webhooks.update(made.id, status="ACTIVE")
+        svc.webhooks.delete(made.id)
+        until(lambda: "comptroller_webhooks_paused 0.0" in server.get("/metrics").text)
 
 
 def test_the_paths_of_the_specification(tmp_path: Path) -> None:
