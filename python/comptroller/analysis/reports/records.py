@@ -100,7 +100,7 @@ class RecordsReports(Runner):
         jurisdiction or payout group, so these filters select none.
 
         Args:
-            on: the day, by its start; if None, the day of the newest change of a control.
+            on: the day, by its start; by default the day of the newest change of a control.
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
             chain: only records of these chains.
             asset: only records of these assets.
