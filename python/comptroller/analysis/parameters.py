@@ -189,14 +189,20 @@ def _groups(name: str, given: object, named: Callable[[str], Sequence[str]]) -> 
 def _group(name: str, given: str, named: Callable[[str], Sequence[str]]) -> str:
     if _UUID.fullmatch(given.lower()):
         return given.lower()  # group ids are stored in lower case
-    ids = named(given)
-    if not ids:
+    found = named_group(name, given, named)
+    if found is None:
         raise unknown_subject(name, given)
+    return found
+
+
+def named_group(name: str, given: str, named: Callable[[str], Sequence[str]]) -> str | None:
+    """Returns the id of the payout group of a name; None for none. Refuses several."""
+    ids = named(given)
     if len(ids) > 1:
         listed = ", ".join(ids[:_LISTED]) + (", ..." if len(ids) > _LISTED else "")
         count = f"{len(ids):,} payout groups have the name {shorten(repr(given))}"
         raise invalid(name, f"{count}: {listed}; give the id")
-    return ids[0]
+    return ids[0] if ids else None
 
 
 def _id(name: str, given: object) -> str:

@@ -32,6 +32,8 @@ class ReportRequest:
 
     def __init__(self, definition: Definition, given: Mapping[str, Any], tables: Tables) -> None:
         self.definition = definition
+        #: The group of which the report is, if its name was given instead of an id.
+        self.named_group: str | None = None
         takes = definition.takes
         self.given = {name: given.get(name, each.default) for name, each in takes.items()}
         for name in FILTERS:
@@ -93,9 +95,20 @@ class ReportRequest:
                 for name, value in self.given.items()
             }
             if whole == self.given:
-                raise parameters.unknown_subject(definition.subject, self.given[definition.subject])
-            # The subject exists if it has rows without bounds and filters.
-            ReportRequest(definition, whole, tables).answer(tables)
+                self.named_group = self._find_named(tables)
+                if self.named_group is None:
+                    named = self.given[definition.subject]
+                    raise parameters.unknown_subject(definition.subject, named)
+            else:
+                # The subject exists if it has rows without bounds and filters.
+                unbounded_request = ReportRequest(definition, whole, tables)
+                unbounded_request.answer(tables)
+                self.named_group = unbounded_request.named_group
+            if self.named_group is not None:
+                of_group = {**self.given, "id": self.named_group}
+                report = ReportRequest(definition, of_group, tables).answer(tables)
+                report.given = self.given
+                return report
         return Report(
             definition,
             self._by if definition.by is not None else definition.keys,
@@ -105,6 +118,15 @@ class ReportRequest:
             has_unknown_sums,
             partial(engine.sql, statement, self._values),
         )
+
+    def _find_named(self, tables: Tables) -> str | None:
+        """Returns the id of the payout group whose name was given as the id of any record."""
+        if self.definition.subject != "id":
+            return None
+        try:
+            return parameters.named_group("id", self._values["id"], tables.find_groups)
+        except Forbidden:
+            return None
 
     def _with_changes(self, rows: polars.DataFrame, tables: Tables) -> polars.DataFrame:
         """Adds the changes that the journal has, and undoes those recorded after a time."""

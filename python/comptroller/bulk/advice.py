@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from comptroller.bulk.mapping import GROUPED, TIME, ColumnMapping
+from comptroller.bulk.mapping import GROUPED, TIME, WITH_EXPONENT, ColumnMapping
 from comptroller.bulk.rejections import Rejection, RejectionGroup
 from comptroller.description import members
 
@@ -19,6 +19,7 @@ Rejected = TypeVar("Rejected", bound=Rejection | RejectionGroup)
 _TEXT = re.compile(r'(\w+): must be [^"]*?, not "([^"]*)"')
 _NUMBER = re.compile(r"(\w+): must be a string, not (\d+):")
 _THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+\.\d+|\d{1,3}(,\d{3}){2,}")
+_NO_LIST = ": must be an array"
 _ROUNDED = " may be a rounded float"
 
 
@@ -30,7 +31,11 @@ def with_advice(
     advised: list[Rejected] = []
     for each in rejections:
         advice = dict.fromkeys(_advice(kind, types, options, each.message))
-        message = "; ".join([each.message, *advice])
+        message = each.message
+        value = getattr(each, "value", None)
+        if message.endswith(_NO_LIST) and value is not None:
+            message += f", not {value}"
+        message = "; ".join([message, *advice])
         advised.append(msgspec.structs.replace(each, message=message) if advice else each)
     return advised
 
@@ -45,9 +50,15 @@ def _advice(
         )
     if _ROUNDED in message and options.floats is None:
         yield 'or give floats="shortest" for the shortest decimal of each float'
+    if _NO_LIST in message:
+        yield 'give a list, in CSV as JSON such as ["a", "b"], which DuckDB writes with to_json()'
     for member, value in _TEXT.findall(message):
         if types.get(member) == "amount" and "," in value and GROUPED.fullmatch(value):
             yield 'give decimal="," if the comma separates the decimals'
+        if types.get(member) == "amount" and WITH_EXPONENT.fullmatch(value):
+            yield 'give floats="shortest" to read it as a decimal'
+        if types.get(member) == "uuid" and options.ids is None:
+            yield 'give ids="uuid5" to convert other ids to UUIDs'
         if types.get(member) == "amount" and _THOUSANDS.fullmatch(value):
             yield "remove the commas between its thousands"
         if types.get(member) == "timestamp":

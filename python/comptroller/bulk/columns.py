@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from comptroller.bulk.floats import float_texts
-from comptroller.bulk.mapping import RFC_3339, TEXT_TYPES, ColumnMapping, RowMapping, as_uuid
+from comptroller.bulk.mapping import (
+    FREE_TYPES,
+    RFC_3339,
+    TEXT_TYPES,
+    WITH_EXPONENT,
+    ColumnMapping,
+    RowMapping,
+    as_uuid,
+)
 from comptroller.errors import invalid, require, shorten
 
 if TYPE_CHECKING:
@@ -167,6 +175,11 @@ class _Columns:
     def _of_texts(self, column: polars.Series, type: str) -> polars.Series:
         if self._rows.unescapes:
             self._refuse(column.str.starts_with("'"))
+            if type not in FREE_TYPES and column.str.contains(" ", literal=True).any():
+                stripped = column.str.strip_chars(" ")
+                column = column.zip_with(stripped == "", stripped)
+        if type == "amount" and self._mapping.floats == "shortest":
+            self._refuse(column.str.contains(f"^{WITH_EXPONENT.pattern}$"))
         if type == "amount" and self._mapping.decimal == ",":
             self._refuse(~column.str.contains(GROUPED_NUMBER))
             return column.str.replace_all(THOUSANDS, "").str.replace(",", ".", literal=True)

@@ -38,9 +38,13 @@ TIME = re.compile(
 RFC_3339 = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.IGNORECASE | re.ASCII
 )
+#: An amount with an exponent, as pandas and polars write small floats in CSV.
+WITH_EXPONENT = re.compile(r"[+-]?\d+(\.\d+)?[eE][+-]?\d{1,2}")
 _MOST_SEEN = 100  # names of columns
 _FIRST_ROUNDED = 2**53  # the first float that other whole numbers are rounded to
 _NULL = msgspec.Raw(b"null")
+#: The types of members of which spaces around a cell may be a part.
+FREE_TYPES = frozenset({"string", "metadata"})
 #: The types of members whose values are any text.
 TEXT_TYPES = frozenset({"id", "uuid", "string", "word"})
 
@@ -222,6 +226,15 @@ class RowMapping:
     def _of_text(self, name: str, type: str, text: str) -> object:
         if self.unescapes:
             text = unescape_formula(text)
+            if type not in FREE_TYPES:
+                text = text.strip(" ") or text
+        if (
+            type == "amount"
+            and self._mapping.floats == "shortest"
+            and WITH_EXPONENT.fullmatch(text)
+        ):
+            self.floats += 1
+            return format(Decimal(text), "f")
         if type == "amount" and self._mapping.decimal == ",":
             return _with_point(name, text)
         if type == "timestamp":

@@ -109,9 +109,10 @@ def open_source(
     elif isinstance(source, (bytes, bytearray, memoryview, Mapping)) or not isinstance(
         source, Iterable
     ):
+        first = "call its collect(), or " if hasattr(source, "collect") else ""
         raise invalid(
             "source",
-            f"{type(source).__name__} is not allowed; give a path, a binary file "
+            f"{type(source).__name__} is not allowed; {first}give a path, a binary file "
             "(io.BytesIO for bytes), a data frame or an iterable of dicts",
         )
     else:
@@ -129,7 +130,11 @@ def input_name(source: object) -> str | None:
 
 
 def _from_frame(source: Rows, work: _Work) -> Opened:
-    if hasattr(source, "itertuples") and work.mapping.changes_rows():  # pandas
+    if hasattr(source, "itertuples"):  # pandas
+        names: list[object] = list(cast("Any", source).columns)
+        if not all(isinstance(name, str) for name in names):  # of which Arrow warns
+            source = cast("Any", source).set_axis(list(map(str, names)), axis=1)
+    if hasattr(source, "itertuples") and work.mapping.changes_rows():
         return _from_rows(tables.pandas_rows(source), work, is_mapped=True)
     if not work.mapping.changes_rows() and not _has_python_values(source):
         try:

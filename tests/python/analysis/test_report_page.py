@@ -90,6 +90,17 @@ def test_print_has_no_buttons_and_no_navigation(context: Any, whole: Path) -> No
     assert page.pdf().startswith(b"%PDF")
 
 
+def test_print_has_the_meanings_of_the_columns(context: Any, whole: Path) -> None:
+    page = Visit(context.new_page(), whole.as_uri()).page
+    meanings = page.locator("details dd")
+    is_shown = "all => all.map(dd => dd.checkVisibility())"
+    assert not any(meanings.evaluate_all(is_shown))
+    page.emulate_media(media="print")
+    shown = meanings.evaluate_all(is_shown)
+    assert len(shown) > 10
+    assert all(shown)
+
+
 @pytest.mark.parametrize("is_trusted", [True, False])
 def test_a_table_is_copied_as_exact_csv(
     context: Any, operator: comptroller.Service, tmp_path: Path, is_trusted: bool

@@ -53,6 +53,21 @@ def test_groups_and_addresses_have_their_names(named: comptroller.Service) -> No
     assert (first["group"], first["group_name"]) == (ONE, "Treasury")
 
 
+def test_a_history_takes_the_unique_name_of_a_group(named: comptroller.Service) -> None:
+    assert ran(named, "history", "Treasury") == ran(named, "history", ONE)
+    assert named.reports.history("Treasury").given["id"] == "Treasury"
+    with pytest.raises(
+        comptroller.InvalidRequest, match=f"2 payout groups.*'Twins': {TWO}, {THREE}"
+    ):
+        named.reports.history("Twins")
+    with pytest.raises(comptroller.NotFound, match="or address Nobody"):
+        named.reports.history("Nobody")
+    load(named, "claims", claim(id="Treasury", payout_group_id=TWO))
+    assert ran(named, "history", "Treasury")[0]["record"] == "claim"
+    assert not ran(named, "history", ONE, until="2020-01-01")
+    assert ran(named, "history", ONE)[0]["record"] != "claim"
+
+
 def test_tables_show_names_first_and_ids_last(named: comptroller.Service) -> None:
     by_group = named.reports.claims_summary(("group",))
     shown = by_group.head(9)

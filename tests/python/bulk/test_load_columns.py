@@ -104,7 +104,7 @@ def test_a_table_loads_as_its_rows(rows: list[dict[str, str]], options: Any) -> 
     ):
         content = io.BytesIO(out.getvalue().encode())
         loaded = accounted(table.load("claims", content, keep_going=True, **options))
-        plain = [{name: row[name] or None for name in rows[0]} for row in rows]
+        plain = [{name: row[name].strip(" ") or None for name in rows[0]} for row in rows]
         options.setdefault("rename", {"id": "id"})  # converts rows as those of a table
         expected = accounted(other.load("claims", plain, keep_going=True, **options))
         assert shown(loaded, lines_of(rows)) == shown(expected, range(len(rows) + 1))

@@ -111,7 +111,7 @@ class ClaimsReports(Runner):
         Args:
             by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
                 customer, schedule, claim_type, hour, day, week, month, quarter, year.
-            as_of: the end of the waiting times; if None, the newest updated_at.
+            as_of: the end of the waiting times; by default the newest updated_at.
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
             chain: only records of these chains.
             asset: only records of these assets.

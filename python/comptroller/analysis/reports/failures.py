@@ -41,7 +41,7 @@ class FailuresReports(Runner):
         updated_at. The filter status selects among PENDING and SUBMITTED.
 
         Args:
-            as_of: the end of the waiting times; if None, the newest updated_at.
+            as_of: the end of the waiting times; by default the newest updated_at.
             percentile: the percentile of its chain's confirmed times; above 0, at most 1.
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
             chain: only records of these chains.

@@ -100,7 +100,7 @@ class RecordsReports(Runner):
         jurisdiction or payout group, so these filters select none.
 
         Args:
-            on: the day, by its start; if None, the day of the newest change of a control.
+            on: the day, by its start; by default the day of the newest change of a control.
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
             chain: only records of these chains.
             asset: only records of these assets.
@@ -222,7 +222,8 @@ class RecordsReports(Runner):
         orchestrations and controls whose events are listed; the events of the record itself remain.
 
         Args:
-            id: the id of a claim, identity, group or reward address, or an address.
+            id: the id of a claim, identity, group or reward address, an address, or a unique
+                group name.
             as_of_recorded: show what the store knew at this time, without later changes.
             status: only claims and orchestrations of these statuses.
             chain: only records of these chains.

@@ -9,7 +9,7 @@
 -- waiting claims, a time is that of the nearest rank. The filter status selects among SUBMITTED and
 -- CONFIRMED.
 --
--- $as_of (time?): the end of the waiting times; if None, the newest updated_at
+-- $as_of (time?): the end of the waiting times; by default the newest updated_at
 -- confirmed (count): the number of CONFIRMED claims that have both times
 -- waiting (count): the number of SUBMITTED claims that have a submitted_at
 -- p50_seconds (seconds): the median; null if never reached

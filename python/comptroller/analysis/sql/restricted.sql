@@ -6,7 +6,7 @@
 -- not deleted before it begins. A control has neither status nor chain, asset, jurisdiction or
 -- payout group, so these filters select none.
 --
--- $on (time?): the day, by its start; if None, the day of the newest change of a control
+-- $on (time?): the day, by its start; by default the day of the newest change of a control
 -- identity (text): the restricted identity
 -- reference (text): its reference id, given by the client
 -- type (text): what it may not do

@@ -7,7 +7,7 @@
 -- chain's CONFIRMED claims, whatever the filters. By default, as_of is the newest updated_at. The
 -- filter status selects among PENDING and SUBMITTED.
 --
--- $as_of (time?): the end of the waiting times; if None, the newest updated_at
+-- $as_of (time?): the end of the waiting times; by default the newest updated_at
 -- $percentile (share = 0.99): the percentile of its chain's confirmed times; above 0, at most 1
 -- id (text): the claim
 -- group (text): its payout group
