@@ -157,6 +157,14 @@ Sql Listing::selection() const {
 }
 
 PageRows Listing::run(const PageQuery& page) const {
+  if (connection_.dialect().has_ordered_branches) {
+    const ListFilter& driving = most_selective();
+    if (!is_by_prefix(driving) && !driving.may_overlap && !column_value_) {
+      auto rows = read_rows(connection_, paths(driving), table_, columns_, page);
+      const auto position = static_cast<int>(db::split_select_list(columns_).size());
+      if (rows) return {page, *std::move(rows), position};
+    }
+  }
   Candidates visited = candidates(page);
   if (auto row = connection_.rows_by_key(table_, columns_)) {
     return {page, std::move(visited), *std::move(row), 1};
@@ -178,7 +186,7 @@ PageRows Listing::run(const PageQuery& page) const {
   return {page, std::move(visited), row.query(connection_), static_cast<int>(row.values.size())};
 }
 
-Candidates Listing::candidates(const PageQuery& page) const {
+const ListFilter& Listing::most_selective() const {
   const auto count_values = [](const ListFilter& filter) {
     std::size_t values = 0;
     for (const Alternative& alternative : filter.alternatives) values += alternative.values.size();
@@ -188,18 +196,28 @@ Candidates Listing::candidates(const PageQuery& page) const {
   const auto cost = [&](const ListFilter& filter) {
     return std::pair(filter.selectivity, count_values(filter));
   };
-  const ListFilter everything{Selectivity::condition, {{&by_time_, {}, {}}}};
-  const ListFilter& driving =
-      filters_.empty() ? everything : *std::ranges::min_element(filters_, {}, cost);
-  if (prefix_ && driving.selectivity > Selectivity::prefix) {
-    if (auto found = find_prefix(*prefix_, page)) return *std::move(found);
-  }
+  return filters_.empty() ? everything_ : *std::ranges::min_element(filters_, {}, cost);
+}
+
+bool Listing::is_by_prefix(const ListFilter& driving) const {
+  return prefix_ && driving.selectivity > Selectivity::prefix;
+}
+
+std::vector<AccessPath> Listing::paths(const ListFilter& driving) const {
   std::vector<AccessPath> paths;
   paths.reserve(driving.alternatives.size());
   for (const Alternative& alternative : driving.alternatives) {
     paths.push_back(path(driving, alternative));
   }
-  return read_streams(connection_, std::move(paths), driving.may_overlap, page);
+  return paths;
+}
+
+Candidates Listing::candidates(const PageQuery& page) const {
+  const ListFilter& driving = most_selective();
+  if (is_by_prefix(driving)) {
+    if (auto found = find_prefix(*prefix_, page)) return *std::move(found);
+  }
+  return read_streams(connection_, paths(driving), driving.may_overlap, page);
 }
 
 std::optional<Candidates> Listing::find_prefix(const Prefix& prefix, const PageQuery& page) const {

@@ -200,6 +200,11 @@ class Listing {
   // Returns the hint that the index must be used, which follows the name of its table.
   std::string_view hint_of(const Index& index) const;
 
+  // Returns the filter that drives.
+  const ListFilter& most_selective() const;
+  // Whether the rows with the prefix are read instead, if they are few.
+  bool is_by_prefix(const ListFilter& driving) const;
+  std::vector<AccessPath> paths(const ListFilter& driving) const;
   AccessPath path(const ListFilter& driving, const Alternative& alternative) const;
   // Returns the conditions on rows, each after " AND ", without the filters that an index serves.
   Sql conditions_besides(const std::vector<const ListFilter*>& served) const;
@@ -213,6 +218,7 @@ class Listing {
   std::string columns_;
   std::optional<Value> column_value_;
   const Index& by_time_;
+  ListFilter everything_{Selectivity::condition, {{&by_time_, {}, {}}}};  // drives without a filter
   CountValues count_values_;
   Ownership ownership_;
   db::Connection& connection_;

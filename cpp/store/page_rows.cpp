@@ -10,7 +10,19 @@ PageRows::PageRows(const PageQuery& page, Candidates candidates, const ReadRows&
   positions_ = std::move(positions);
 }
 
+bool PageRows::step_whole() {
+  if (has_ended_ || !row_->step()) return false;
+  if (rows_left_-- == 0) {
+    has_ended_ = true;
+    next_page_ = position_;
+    return false;
+  }
+  position_ = {row_->number(key_), row_->number(key_ + 1)};
+  return true;
+}
+
 bool PageRows::step() {
+  if (is_whole_) return step_whole();
   if (positions_) {
     if (next_ == positions_->size()) return false;
     position_ = (*positions_)[next_++];

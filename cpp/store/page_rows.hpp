@@ -30,6 +30,11 @@ class PageRows {
   using ReadRows = std::function<db::Query(const std::vector<Position>& positions)>;
   PageRows(const PageQuery& page, Candidates candidates, const ReadRows& read);
 
+  // Does the same for a query of all rows of the page, and one more if another page follows. They
+  // match, and have their position in the columns from `position` on.
+  PageRows(const PageQuery& page, db::Query rows, int position)
+      : row_(std::move(rows)), key_(position), is_whole_(true), rows_left_(page.limit) {}
+
   bool step();
   // The current row and its position, after a step that returned true.
   db::Query& row() { return *row_; }
@@ -39,16 +44,18 @@ class PageRows {
   const std::optional<Position>& next_page() const { return next_page_; }
 
  private:
+  bool step_whole();
   // Moves to the next row that matches; false at the end of the page.
   bool visit_next();
 
   Candidates candidates_;
   std::optional<db::Query> row_;
   int key_ = 0;
+  bool is_whole_ = false;
   std::optional<std::vector<Position>> positions_;  // of all rows
   std::size_t next_ = 0;                            // of the positions
   std::int64_t rows_left_;
-  std::int64_t visits_left_;
+  std::int64_t visits_left_ = 0;
   Position position_;  // visited last
   std::optional<Position> next_page_;
   bool has_ended_ = false;

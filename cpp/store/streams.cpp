@@ -24,7 +24,11 @@ class StreamSelect {
  public:
   // The path must outlive this object.
   StreamSelect(const AccessPath& path, Order order, bool is_behind_position)
-      : path_(path), order_(order), columns_(select_candidate(*path.index, path.further)) {
+      : StreamSelect(path, order, is_behind_position, select_candidate(*path.index, path.further)) {
+  }
+  // Selects these columns instead of the candidates.
+  StreamSelect(const AccessPath& path, Order order, bool is_behind_position, Sql columns)
+      : path_(path), order_(order), columns_(std::move(columns)) {
     const std::string time(path.index->time);
     start_ = columns_.text + " FROM " + std::string(path.table) + path.hint + " WHERE " + time;
     range_ = start_ + " >= ? AND " + time + " < ?" + path.condition;
@@ -209,6 +213,34 @@ Sql select_candidate(const Index& index, const Sql& conditions) {
 
 Candidate candidate_of(db::Query& row) {
   return {{row.number(0), row.number(1)}, row.column(2).integer != 0};
+}
+
+std::optional<db::Query> read_rows(db::Connection& connection, const std::vector<AccessPath>& paths,
+                                   std::string_view table, std::string_view columns,
+                                   const PageQuery& page) {
+  const db::Dialect& dialect = connection.dialect();
+  std::size_t streams = 0;
+  for (const AccessPath& path : paths) {
+    if (path.table != table || !path.further.text.empty()) return std::nullopt;
+    streams += path.stream_count();
+  }
+  if (!dialect.has_ordered_branches || streams == 0 || streams > dialect.max_joined_streams) {
+    return std::nullopt;
+  }
+  const std::string limit = std::to_string(page.limit + 1);  // one more shows that a page follows
+  Sql sql;
+  for (const AccessPath& path : paths) {
+    Sql selected{"SELECT " + std::string(columns), {}};
+    selected.add(", ").add(path.index->time).add(" AS position_time, key AS position_key");
+    const StreamSelect select(path, page.order, page.position.has_value(), std::move(selected));
+    const std::string text = "SELECT * FROM (" + select.ordered_text(limit) + ") AS branch";
+    for (std::size_t stream = 0; stream < path.stream_count(); ++stream) {
+      sql.add(sql.text.empty() ? "" : " UNION ALL ").add(text);
+      select.add_ordered_values(stream, page.position, sql.values);
+    }
+  }
+  constexpr Index position{.columns = {}, .time = "position_time", .key = "position_key"};
+  return sql.add(order_and_limit(position, page.order, limit)).query(connection);
 }
 
 Candidates read_streams(db::Connection& connection, std::vector<AccessPath> paths, bool may_overlap,

@@ -66,7 +66,7 @@ void Channel::roll_back() noexcept {
   try {
     if (!session_->is_usable()) return;
     session_->add_statement("ROLLBACK");
-    session_->run(false);
+    session_->send();
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the session is not used again
   }
 }

@@ -17,7 +17,7 @@ class Channel {
  public:
   explicit Channel(std::unique_ptr<Session> session) : session_(std::move(session)) {}
 
-  bool is_usable() const { return session_->is_usable(); }
+  bool is_usable() { return session_->is_usable(); }
   Session& session() { return *session_; }
   // The number of the transaction; 0 outside of one.
   std::uint64_t transaction() const { return is_in_transaction_ ? transactions_ : 0; }

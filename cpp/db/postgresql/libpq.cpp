@@ -38,6 +38,7 @@ std::vector<std::string> candidates() {
   const char* const named = std::getenv("COMPTROLLER_LIBPQ");
   if (named != nullptr && *named != '\0') return {named};
   std::vector<std::string> paths;
+  const std::lock_guard lock(mutex);
   if (!offered.empty()) paths.push_back(offered);
   paths.insert(paths.end(), std::begin(names), std::end(names));
   return paths;
@@ -73,7 +74,6 @@ void offer_libpq(std::string path) {
 }
 
 const Libpq& libpq() {
-  const std::lock_guard lock(mutex);
   static const Libpq functions = load();
   return functions;
 }

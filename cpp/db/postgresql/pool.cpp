@@ -15,15 +15,8 @@ Pool::Pool(Connect connect, std::size_t max_lent, const Interrupt& interrupt)
 Pool::Borrowed Pool::lend(Deadline deadline) {
   wait_for_turn(deadline);
   try {
-    std::unique_ptr<PostgresqlConnection> connection;
-    {
-      const std::lock_guard lock(mutex_);
-      while (!connection && !idle_.empty()) {
-        connection = std::move(idle_.back());
-        idle_.pop_back();
-        if (!connection->is_usable()) connection.reset();
-      }
-    }
+    std::unique_ptr<PostgresqlConnection> connection = take_idle();
+    while (connection && !connection->is_usable()) connection = take_idle();
     if (!connection) connection = connect_();
     return {connection.release(), [this](Connection* lent) {
               take_back(
@@ -33,6 +26,14 @@ Pool::Borrowed Pool::lend(Deadline deadline) {
     end_turn();
     throw;
   }
+}
+
+std::unique_ptr<PostgresqlConnection> Pool::take_idle() {
+  const std::lock_guard lock(mutex_);
+  if (idle_.empty()) return nullptr;
+  std::unique_ptr<PostgresqlConnection> connection = std::move(idle_.back());
+  idle_.pop_back();
+  return connection;
 }
 
 void Pool::wait_for_turn(Deadline deadline) {
@@ -81,7 +82,7 @@ void Pool::take_back(std::unique_ptr<PostgresqlConnection> connection) noexcept 
   connection->roll_back();  // the user may have failed inside a transaction
   {
     const std::lock_guard lock(mutex_);
-    if (!connection->is_usable() || !connection->session().is_idle()) {
+    if (connection->session().is_broken() || !connection->session().is_idle()) {
       idle_.clear();  // the server has probably ended the others, too
     } else if (idle_.size() < max_idle_connections) {
       idle_.push_back(std::move(connection));

@@ -37,6 +37,7 @@ class Pool {
     std::condition_variable turn;
   };
 
+  std::unique_ptr<PostgresqlConnection> take_idle();
   void wait_for_turn(Deadline deadline);
   void end_turn() noexcept;
   void take_back(std::unique_ptr<PostgresqlConnection> connection) noexcept;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace comptroller::db::postgresql {
 
@@ -93,13 +94,25 @@ Session::~Session() {
   if (::getpid() == process_) pq_.finish(connection_);
 }
 
-void Session::check_owner() const {
-  if (::getpid() == process_) return;
-  throw Error(Code::closed, "the connection belongs to the process that opened it");
+void Session::begin_request() {
+  if (::getpid() != process_) {
+    throw Error(Code::closed, "the connection belongs to the process that opened it");
+  }
+  read_unread();
 }
 
-bool Session::is_usable() const {
+void Session::read_unread() {
+  if (std::exchange(is_unread_, false)) read_results(true, false);
+}
+
+bool Session::is_usable() {
   if (is_broken_ || ::getpid() != process_) return false;
+  try {
+    read_unread();
+  } catch (const Error&) {
+    is_broken_ = true;
+    return false;
+  }
   // An idle connection becomes readable if the server closes it.
   pollfd waiting{pq_.socket(connection_), POLLIN, 0};
   return ::poll(&waiting, 1, 0) == 0;
@@ -127,23 +140,24 @@ void Session::add_statement(const std::string& sql) {
 
 void Session::add_statement(const std::string& sql, std::span<const unsigned> types,
                             const Parameters& parameters) {
-  check_owner();
+  begin_request();
   check_sent(pq_.send_statement(
       connection_, sql.c_str(), static_cast<int>(parameters.values.size()), types.data(),
       parameters.values.data(), parameters.lengths.data(), parameters.formats.data(), 1));
 }
 
 void Session::add_prepare(const std::string& name, const std::string& sql) {
-  check_owner();
+  begin_request();
   check_sent(pq_.send_prepare(connection_, name.c_str(), sql.c_str(), 0, nullptr));
 }
 
 void Session::add_describe(const std::string& name) {
+  begin_request();
   check_sent(pq_.send_describe(connection_, name.c_str()));
 }
 
 void Session::add_prepared(const std::string& name, const Parameters& parameters) {
-  check_owner();
+  begin_request();
   check_sent(pq_.send_prepared(connection_, name.c_str(),
                                static_cast<int>(parameters.values.size()), parameters.values.data(),
                                parameters.lengths.data(), parameters.formats.data(), 1));
@@ -154,8 +168,14 @@ std::vector<Result> Session::run(bool may_interrupt) {
   return read_results(true, may_interrupt);
 }
 
+void Session::send() {
+  check_sent(pq_.pipeline_sync(connection_));
+  if (pq_.flush(connection_) < 0) check_sent(0);
+  is_unread_ = true;
+}
+
 void Session::run_script(const std::string& sql) {
-  check_owner();
+  begin_request();
   check_sent(pq_.exit_pipeline(connection_));
   check_sent(pq_.send_script(connection_, sql.c_str()));
   std::exception_ptr failure;

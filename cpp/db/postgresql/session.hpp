@@ -40,9 +40,13 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   // Whether the connection was not lost, as far as is known without a request.
-  bool is_usable() const;
+  bool is_usable();
+  // Whether the connection was lost during a request.
+  bool is_broken() const { return is_broken_; }
   // Whether the session is in no transaction, or in one that a failure ended.
-  bool is_idle() const { return pq_.transaction_status(connection_) == transaction_idle; }
+  bool is_idle() const {
+    return is_unread_ || pq_.transaction_status(connection_) == transaction_idle;
+  }
   bool has_failed() const { return pq_.transaction_status(connection_) == transaction_failed; }
   int server_version() const { return pq_.server_version(connection_); }
   std::string parameter(const char* name) const;
@@ -57,13 +61,17 @@ class Session {
   // Sends the requests, and returns their results in order. Throws the first failure; the requests
   // after it were then not executed. `may_interrupt`: an interrupt cancels the requests.
   std::vector<Result> run(bool may_interrupt = true);
+  // Sends the requests, which end the transaction, and returns at once. Their results are read
+  // before the next request.
+  void send();
 
   // Runs several statements without parameters; throws the first failure.
   void run_script(const std::string& sql);
 
  private:
   void check_sent(int is_sent);
-  void check_owner() const;
+  void begin_request();
+  void read_unread();
   std::vector<Result> read_results(bool is_pipeline, bool may_interrupt);
   void wait(bool may_interrupt);
   void cancel();
@@ -75,6 +83,7 @@ class Session {
   const Interrupt& interrupt_;
   pid_t process_;
   bool is_broken_ = false;
+  bool is_unread_ = false;           // whether results of `send` are not read yet
   std::exception_ptr interruption_;  // thrown when the canceled requests have ended
   Deadline end_of_canceled_{};
 };
