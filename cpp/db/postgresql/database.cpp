@@ -114,10 +114,16 @@ void PostgresqlDatabase::measure_clock(PostgresqlConnection& connection) {
   using std::chrono::system_clock;
   Query query =
       connection.query("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
-  const auto before = system_clock::now();
+  const auto now = [] {
+    return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
+  };
+  const std::int64_t before = now();
   query.step();
-  const auto middle = before + (system_clock::now() - before) / 2;
-  *clock_offset_ = query.number(0) - duration_cast<microseconds>(middle.time_since_epoch()).count();
+  const std::int64_t after = now();
+  const std::int64_t theirs = query.number(0);
+  // Within the time of the round trip, the two clocks cannot be told apart.
+  const bool are_equal = before <= theirs && theirs <= after;
+  *clock_offset_ = are_equal ? 0 : theirs - (before + after) / 2;
 }
 
 Writers& PostgresqlDatabase::writers() {

@@ -20,6 +20,8 @@ from comptroller.description import Operation, core_description, operations
 #: The members of answers that follow from generated values: places to continue at, and digests.
 _PLACES = {"cursor", "next_cursor", "next_page_cursor"}
 _DIGESTS = {"hash", "root", "proof", "secret", "public_key"}
+#: A load that keeps going may commit before it has read all of its input; keys may have gaps.
+_IGNORED = {"input_sha256", "first_key", "last_key", "key"}
 #: Generated ids, and times of the clock. No request has a time of this or the next year.
 _GENERATED = re.compile(
     r"\b(?P<id>[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\b"
@@ -69,8 +71,19 @@ class Side:
             return self.shown(json.dumps(told), known)
         return f"{replayed} {self.shown(answer.decode(), known)}"
 
-    def load(self, kind: str, lines: list[dict[str, Any]], known: frozenset[str]) -> str:
-        """Returns the account of a load."""
+    def load(
+        self, kind: str, lines: list[dict[str, Any]], known: frozenset[str]
+    ) -> tuple[str, str]:
+        """Loads the lines that are valid by themselves; returns the accounts of the test of all
+        lines, and of the load. A load that keeps going would commit when its time is over.
+        """
+        tested = self._load(kind, lines, is_test=True)
+        rejected = {each["line"] for each in json.loads(tested)["rejections"]}
+        valid = [line for number, line in enumerate(lines, 1) if number not in rejected]
+        loaded = self._load(kind, valid, is_test=False)
+        return self.shown(tested, known), self.shown(loaded, known)
+
+    def _load(self, kind: str, lines: list[dict[str, Any]], *, is_test: bool) -> str:
         told: list[bytes] = []
         text = "".join(self._real(json.dumps(line)) + "\n" for line in lines)
         self.store.load(
@@ -79,13 +92,13 @@ class Side:
             BytesIO(text.encode()),
             are_rows=False,
             customer_id=None,
-            keep_going=True,
-            dry_run=False,
+            keep_going=is_test,
+            dry_run=is_test,
             total_bytes=None,
             progress=None,
             account=told.append,
         )
-        return self.shown(told[0].decode(), known)
+        return told[0].decode()
 
     def exported(self, kind: str, folder: Path, known: frozenset[str]) -> list[str]:
         """Returns the lines of an export."""
@@ -99,8 +112,7 @@ class Side:
 
     def _shown(self, value: Any, known: frozenset[str], name: str) -> Any:
         if isinstance(value, dict):
-            # A load that keeps going may commit before it has read all of its input.
-            kept = {each: of for each, of in value.items() if each != "input_sha256"}
+            kept = {each: of for each, of in value.items() if each not in _IGNORED}
             return {each: self._shown(of, known, each) for each, of in kept.items()}
         if name in _DIGESTS:
             return f"<{name}>" if value else value
@@ -108,6 +120,8 @@ class Side:
             return [self._shown(each, known, name) for each in value]
         if not isinstance(value, str):
             return value
+        if name == "entry":  # of the journal, as JSON
+            return self._shown(json.loads(value), known, "")
         if name in _PLACES:
             return self._alias(value)
         return _GENERATED.sub(lambda found: self._replaced(found, known), value)

@@ -1,0 +1,3 @@
+"""Runs the tests of claims with a database."""
+
+from test_claims import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Runs the tests of cursors with a database."""
+
+from test_cursors import *  # noqa: F403

@@ -1,0 +1,122 @@
+"""A server of a database: what does not wait for it, and its private files."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
+
+import comptroller
+import pytest
+from command_line import Run
+from comptroller.local import LocalHost
+from lines import claim, load
+from postgresql_server import Connection
+from serving import Serving, serving
+
+httpx2 = pytest.importorskip("httpx2")
+pytest.importorskip("joserfc")
+
+from comptroller.http.oauth import clients  # noqa: E402
+from comptroller.http.oauth.authority import JWKS_PATH  # noqa: E402
+
+CLAIMS = "/rewards/claims"
+
+
+def test_a_server_answers_while_a_read_waits_for_the_database(
+    store_path: str, tmp_path: Path
+) -> None:
+    with comptroller.open(store_path) as svc:
+        load(svc, "claims", claim(id="c"))
+    words = ("--auth", "off", "--state", str(tmp_path / "state"))
+    with (
+        serving(*words, cwd=tmp_path, db=store_path) as server,
+        closing(Connection(store_path)) as other,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        other.execute("BEGIN")
+        other.execute("LOCK TABLE claims IN ACCESS EXCLUSIVE MODE")
+        waiting = thread.submit(server.get, CLAIMS)
+        _wait_for_lock(store_path, waiting)
+        assert server.get("/healthz").status_code == 200
+        assert not waiting.done()
+        other.execute("COMMIT")
+        assert [each["id"] for each in waiting.result().json()["items"]] == ["c"]
+
+
+def _wait_for_lock(address: str, waiting: Future[Any]) -> None:
+    """Waits until a session waits for a lock; raises what ends `waiting` before."""
+    with closing(Connection(address)) as connection:
+        while not connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted"):
+            assert not waiting.done(), waiting.result().text
+
+
+def _connect(server: Serving, client: dict[str, str]) -> comptroller.Service:
+    return comptroller.connect(
+        server.address,
+        client_id=client["client_id"],
+        client_secret=client["client_secret"],
+        transport=httpx2.HTTPTransport(),
+    )
+
+
+def test_servers_share_clients_and_keys(run: Run, store_path: str, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    with serving("--state", str(first), cwd=tmp_path, db=store_path) as server:
+        client = run("clients", "add", "desk", "--operator", "--db", store_path, "--json").json
+        with _connect(server, client) as remote:
+            remote.identities.put(id="alice")
+            assert remote.journal.checkpoint().startswith("comptroller-")
+        shutil.copytree(first, second)
+        with (
+            serving("--state", str(second), cwd=tmp_path, db=store_path) as other,
+            _connect(other, client) as remote,
+        ):
+            assert remote.identities.list()[0].id == "alice"
+            keys = [each.get(JWKS_PATH).json() for each in (server, other)]
+            assert keys[0] == keys[1]
+    assert {path.name for path in first.iterdir() if "lock" not in path.name} == {
+        "store.seal-key",
+        "store.journal-key",
+    }
+    stored = _secrets(store_path)
+    assert b"desk" in stored["clients"]
+    assert client["client_secret"].encode() not in stored["clients"]
+    assert b'"d"' not in stored["keys"]
+
+
+def test_a_server_without_the_key_of_the_others_does_not_start(
+    run: Run, store_path: str, tmp_path: Path
+) -> None:
+    rotate = ("keys", "rotate", "--db", store_path, "--state")
+    assert run(*rotate, "first").code == 0
+    refused = run(*rotate, "second")
+    assert refused.code == 1
+    assert "second/store.seal-key is missing; copy this file" in refused.err
+    (tmp_path / "second" / "store.seal-key").write_bytes(bytes(32))
+    (tmp_path / "second" / "store.seal-key").chmod(0o600)
+    refused = run("serve", "--port", "0", "--db", store_path, "--state", "second")
+    assert refused.code == 1
+    assert "second/store.seal-key did not encrypt the keys in" in refused.err
+
+
+def test_a_change_of_clients_is_refused_if_another_process_made_one(
+    store_path: str,
+) -> None:
+    with comptroller.open(store_path) as one, comptroller.open(store_path) as two:
+        ours, theirs = (clients.shared_of(cast("LocalHost", svc.host)) for svc in (one, two))
+        assert ours.read() is None
+        clients.add(theirs, "first", None, None)
+        with pytest.raises(comptroller.Unavailable, match="another process changed the clients"):
+            ours.write(b"[]")
+        clients.add(ours, "second", None, None)
+        assert [each.name for each in clients.read(theirs).values()] == ["first", "second"]
+
+
+def _secrets(address: str) -> dict[str, bytes]:
+    """Returns the documents of a database; the first byte of a value tells its type."""
+    with closing(Connection(address)) as connection:
+        rows = connection.execute("SELECT name, encode(value, 'hex') FROM secrets")
+    return {str(name): bytes.fromhex(str(value))[1:] for name, value in rows}
