@@ -62,6 +62,7 @@ struct Amount {
 
 // An Amount without a minus sign; "-0" is invalid.
 struct NonNegativeAmount : Amount {
+  // NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method): fields have the derived type
   bool assign(std::string_view number);
   static std::string expectation();
 };

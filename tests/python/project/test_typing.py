@@ -20,7 +20,7 @@ with comptroller.open("a.db") as svc:
     statuses: list[str] = ["PENDING"]
     filters: ClaimFilters = {"chain": "INK", "statuses": statuses}
     svc.claims.list(statuses=statuses)
-    svc.claims.list(statuses=[each.status for each in svc.claims.list()])
+    svc.claims.list(statuses=[each.onchain_status for each in svc.claims.list()])
     svc.claims.list(**filters)
     svc.claims.stream(**filters)
 
