@@ -125,6 +125,7 @@ class Deliverer:
 
     async def _end(self) -> None:
         """Ends all tasks, those with requests in flight within a time limit."""
+        self._delivery.sender.stop_lookups()
         tasks = []
         for endpoint, task in self._tasks.values():
             endpoint.stop()

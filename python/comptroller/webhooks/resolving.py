@@ -11,6 +11,7 @@ from threading import Thread
 
 #: Returns the addresses of a host and port; blocks, and raises OSError. Is called in a thread.
 Resolve = Callable[[str, int], list[str]]
+_STOPPED = "the process that delivers ends"
 _Place = tuple[str, int]
 _Answers = list["asyncio.Future[list[str]]"]
 
@@ -45,9 +46,20 @@ class Resolver:
         self._owners: Counter[str | None] = Counter()  # of the running lookups
         self._running: dict[_Place, _Answers] = {}
         self._waiting: dict[str | None, dict[_Place, _Answers]] = {}
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Fails the present callers and all later ones."""
+        self._is_stopped = True
+        waiting = (answers for places in self._waiting.values() for answers in places.values())
+        for answers in (*self._running.values(), *waiting):
+            _answer(answers, OSError(_STOPPED))
+        self._waiting.clear()
 
     async def addresses(self, owner: str | None, host: str, port: int) -> list[str]:
         """Returns the addresses of a host and port. Raises OSError."""
+        if self._is_stopped:
+            raise OSError(_STOPPED)
         answer: asyncio.Future[list[str]] = asyncio.get_running_loop().create_future()
         place = host, port
         if place in self._running:
@@ -99,11 +111,15 @@ class Resolver:
         """Answers the callers of a lookup, and starts the next."""
         self._owners[owner] -= 1
         self._owners += Counter()  # forgets those without one
-        for answer in self._running.pop(place):
-            if answer.done():
-                continue
-            if isinstance(found, Exception):
-                answer.set_exception(found)
-            else:
-                answer.set_result(found)
+        _answer(self._running.pop(place), found)
         self._start()
+
+
+def _answer(answers: _Answers, found: list[str] | Exception) -> None:
+    for answer in answers:
+        if answer.done():
+            continue
+        if isinstance(found, Exception):
+            answer.set_exception(found)
+        else:
+            answer.set_result(found)

@@ -53,6 +53,9 @@ class Sender:
         # The certificates of the system, or of the file SSL_CERT_FILE.
         context = ssl.create_default_context()
         self._timeout_s = timeout_s
+        customers = Resolver(resolve, _LOOKUPS, share=_LOOKUPS_OF_A_CUSTOMER)
+        operator = Resolver(resolve, _LOOKUPS, share=_LOOKUPS)
+        self._resolvers = customers, operator
         self._pools = {
             is_of_client: httpcore2.AsyncConnectionPool(
                 ssl_context=context,
@@ -62,8 +65,8 @@ class Sender:
                 network_backend=network,
             )
             for is_of_client, network in (
-                (True, PublicNetwork(Resolver(resolve, _LOOKUPS, share=_LOOKUPS_OF_A_CUSTOMER))),
-                (False, Network(Resolver(resolve, _LOOKUPS, share=_LOOKUPS))),
+                (True, PublicNetwork(customers)),
+                (False, Network(operator)),
             )
         }
         self._agent = f"comptroller/{comptroller.__version__}".encode()
@@ -101,6 +104,11 @@ class Sender:
             OSError,
         ) as error:
             return Answer(f"the connection failed: {str(error) or type(error).__name__}")
+
+    def stop_lookups(self) -> None:
+        """Fails the requests that wait for the resolution of a name, and all that need one."""
+        for resolver in self._resolvers:
+            resolver.stop()
 
     async def close(self) -> None:
         """Closes all connections."""

@@ -153,6 +153,18 @@ def test_callers_of_a_host_share_one_lookup() -> None:
         asyncio.run(work(Resolver(names, 1, share=1), names))
 
 
+def test_an_end_does_not_wait_for_a_lookup(tmp_path: Path) -> None:
+    """Requests in flight have five seconds; one that waits for a name fails at once."""
+    with Names() as names, comptroller.open(tmp_path / "store.db") as svc:
+        made = svc.webhooks.create(url="http://slow.example.com/")
+        with delivering(svc, resolve=names):
+            svc.identities.put(id="alice")
+            names.wait(1)
+        (delivery,) = svc.webhooks.deliveries(made.id)
+        assert delivery.attempts == 1
+        assert "the process that delivers ends" in (delivery.last_error or "")
+
+
 @pytest.fixture(name="begun")
 def _begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Makes the lookups of new processes slow; returns the file that the first of them makes."""
