@@ -85,7 +85,7 @@ std::string_view take_digits(std::string_view& text) {
 std::optional<std::string> take_day(std::string_view& text) {
   std::array<std::string_view, 3> parts = {take_digits(text), {}, {}};
   const char mark = text.empty() ? ' ' : text.front();
-  for (const std::size_t part : {1, 2}) {
+  for (std::size_t part = 1; part < parts.size(); ++part) {
     if (text.empty() || text.front() != mark) return std::nullopt;
     text.remove_prefix(1);
     parts.at(part) = take_digits(text);
