@@ -85,7 +85,8 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
 class LoadOptions(NamedTuple):
     """Options of a load; `customer_id` is the customer of records that name none.
 
-    `input_name` is the name of the source in the journal.
+    `input_name` is the name of the source in the journal, and `mapping` what the journal says of
+    how its columns become members.
     """
 
     customer_id: str | None
@@ -94,6 +95,7 @@ class LoadOptions(NamedTuple):
     # Is called with each rejection as JSON and the text of its line, see Rejects.take.
     rejected: Callable[[bytes | None, bytes], None] | None = None
     input_name: str | None = None
+    mapping: str | None = None
 
 
 class Opened(NamedTuple):
