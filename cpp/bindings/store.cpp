@@ -179,9 +179,9 @@ py::object to_python(const std::optional<service::JournalHead>& head) {
 void load(const Store& store, const Principal& principal, const std::string& kind,
           const py::object& source, bool are_rows, bool only_lines,
           std::optional<std::string> input_name, const py::object& input_sha256,
-          std::optional<std::string> customer_id, bool keep_going, bool dry_run,
-          std::optional<std::uint64_t> total_bytes, const py::object& progress,
-          const py::object& account, const py::object& rejected) {
+          std::optional<std::string> mapping, std::optional<std::string> customer_id,
+          bool keep_going, bool dry_run, std::optional<std::uint64_t> total_bytes,
+          const py::object& progress, const py::object& account, const py::object& rejected) {
   std::unique_ptr<load::Input> input;
   if (py::isinstance<py::str>(source)) {
     auto file = std::make_unique<load::FileInput>(source.cast<std::string>());
@@ -192,6 +192,7 @@ void load(const Store& store, const Principal& principal, const std::string& kin
   }
   load::LoadOptions options{
       kind, std::move(customer_id), std::move(input_name), keep_going, dry_run, only_lines};
+  options.mapping = std::move(mapping);
   options.check_interrupt = &handle_signals;
   if (!input_sha256.is_none()) {
     options.input_sha256 = [&] {
@@ -331,9 +332,9 @@ void bind_store(py::module_& module) {
                arg("request_id") = py::none())
           .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(),
                arg("are_rows"), arg("only_lines") = false, arg("input_name") = py::none(),
-               arg("input_sha256") = py::none(), arg("customer_id"), arg("keep_going"),
-               arg("dry_run"), arg("total_bytes"), arg("progress"), arg("account"),
-               arg("rejected") = py::none())
+               arg("input_sha256") = py::none(), arg("mapping") = py::none(), arg("customer_id"),
+               arg("keep_going"), arg("dry_run"), arg("total_bytes"), arg("progress"),
+               arg("account"), arg("rejected") = py::none())
           .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
                arg("parameters"))
           .def(

@@ -196,7 +196,13 @@ class Loader {
       batch.input_sha256 = options_.input_sha256 ? options_.input_sha256() : input_.sha256();
     }
     batch.keep_going = options_.keep_going;
-    batch.lines = tally_.counts().read;
+    batch.mapping = options_.mapping;
+    const Result& counts = tally_.counts();
+    batch.lines = counts.read;
+    batch.inserted = counts.inserted;
+    batch.updated = counts.updated;
+    batch.unchanged = counts.unchanged;
+    batch.rejected = counts.rejected;
     return batch;
   }
 

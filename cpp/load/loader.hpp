@@ -16,12 +16,13 @@ namespace comptroller::load {
 inline constexpr std::int64_t progress_interval_ms = 100;
 
 struct LoadOptions {
-  std::string kind;                        // such as "claims" or "payout-groups"
-  std::optional<std::string> customer_id;  // of lines without a customer_id
-  std::optional<std::string> input_name;   // for the journal
-  bool keep_going = false;                 // commits the valid lines of a file with rejected lines
-  bool dry_run = false;                    // commits nothing; the result is that of a load
-  bool only_lines = false;                 // each line is a record, whatever the first bytes are
+  std::string kind;                         // such as "claims" or "payout-groups"
+  std::optional<std::string> customer_id;   // of lines without a customer_id
+  std::optional<std::string> input_name;    // for the journal
+  bool keep_going = false;                  // commits the valid lines of a file with rejected lines
+  bool dry_run = false;                     // commits nothing; the result is that of a load
+  bool only_lines = false;                  // each line is a record, whatever the first bytes are
+  std::optional<std::string> mapping = {};  // how the source became lines, for the journal
   // Returns the SHA-256 of the source as hexadecimal digits, if it is known, at the end. Without
   // this function, it is that of the bytes of the input.
   std::function<std::optional<std::string>()> input_sha256 = {};

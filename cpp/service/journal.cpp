@@ -47,6 +47,7 @@ struct History {
   FIELD(std::optional<std::uint64_t>, inserted_by);
   FIELD(std::optional<Insertion>, inserted);
   FIELD(std::optional<std::uint64_t>, loaded_by);
+  FIELD(std::vector<store::ChangeByLoad>, changed_by);
 };
 
 struct Histories {
@@ -176,6 +177,7 @@ std::string record_histories(Service& service, const Principal& principal,
         proofs[record.table][record.key] = {};
       }
       if (record.loaded_by) sequences.insert(*record.loaded_by);
+      for (const store::ChangeByLoad& change : record.changed_by) sequences.insert(change.load);
       sequences.insert(record.entries.begin(), record.entries.end());
       histories.records.push_back({std::move(record.table),
                                    record.key,
@@ -183,7 +185,8 @@ std::string record_histories(Service& service, const Principal& principal,
                                    std::move(record.entries),
                                    record.inserted_by,
                                    {},
-                                   record.loaded_by});
+                                   record.loaded_by,
+                                   std::move(record.changed_by)});
       if (record.inserted_by && with_proofs) {
         histories.records.back().inserted.emplace().content = std::move(record.inserted);
       }

@@ -1,4 +1,4 @@
-// The journal's table: appends entries and reads them (docs/explanation/journal.md).
+// The journal's table: appends entries and reads them (docs/concepts/journal.md).
 #pragma once
 
 #include <cstdint>

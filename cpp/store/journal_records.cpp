@@ -6,7 +6,6 @@
 #include "json/canonical.hpp"
 #include "store/columns.hpp"
 #include "store/journal.hpp"
-#include "store/record_entries.hpp"
 #include "store/sql.hpp"
 #include "store/tables.hpp"
 
@@ -48,13 +47,14 @@ const BatchOfTable* find_batch(const Batches& batches, std::string_view table, s
 
 RecordHistories::RecordHistories(db::Connection& connection) : connection_(connection) {
   db::Query rows = connection.query(
-      "SELECT sequence, content FROM journal INDEXED BY journal_of_batches"
+      "SELECT sequence, content, operation FROM journal INDEXED BY journal_of_batches"
       " WHERE key IS NULL ORDER BY sequence");
   while (rows.step()) {
     const auto sequence = static_cast<std::uint64_t>(rows.number(0));
     const std::string_view content = require_text(rows.column(1));
     add_batches(batches_, sequence, content);
     if (!is_archive(content)) add_batches(loads_, sequence, content);
+    operations_.emplace(sequence, rows.number(2));
   }
   sort(batches_);
   sort(loads_);
@@ -107,7 +107,10 @@ void RecordHistories::read_entries(RecordHistory& record) {
                        {.table = record.table, .first_key = record.key, .last_key = record.key});
   std::vector<RecordEntry> entries;
   if (reader.key()) entries = reader.take();
-  for (const RecordEntry& entry : entries) record.entries.push_back(entry.sequence);
+  for (const RecordEntry& entry : entries) {
+    record.entries.push_back(entry.sequence);
+    if (const auto load = load_of(entry)) record.changed_by.push_back({entry.sequence, *load});
+  }
   const BatchOfTable* load = find_batch(loads_, record.table, record.key);
   if (load != nullptr) record.loaded_by = load->sequence;
   const BatchOfTable* batch = find_batch(batches_, record.table, record.key);
@@ -121,6 +124,15 @@ void RecordHistories::read_entries(RecordHistory& record) {
   std::optional<json::RawMembers> state;
   if (record.content) state = json::raw_members(*record.content);
   record.inserted = json::to_object(unwind(std::move(state), entries).value_or(json::RawMembers{}));
+}
+
+// Returns the entry of the load that made a change. It is the first one of a batch after the
+// change, because a load appends it last in each of its transactions, and nothing else writes in
+// between.
+std::optional<std::uint64_t> RecordHistories::load_of(const RecordEntry& entry) const {
+  const auto next = operations_.upper_bound(entry.sequence);
+  if (next == operations_.end() || next->second != entry.operation) return std::nullopt;
+  return next->first;
 }
 
 std::vector<RecordName> find_moved_records(db::Connection& connection,

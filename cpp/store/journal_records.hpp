@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "db/database.hpp"
+#include "model/fields.hpp"
+#include "store/record_entries.hpp"
 
 namespace comptroller::store {
 
@@ -32,6 +34,13 @@ void add_batches(Batches& batches, std::uint64_t sequence, std::string_view cont
 // Returns the batch that has a key; null if there is none.
 const BatchOfTable* find_batch(const Batches& batches, std::string_view table, std::int64_t key);
 
+// An entry of a record by which a load changed it, and the entry of that load.
+struct ChangeByLoad {
+  RECORD(ChangeByLoad);
+  FIELD(std::uint64_t, entry);
+  FIELD(std::uint64_t, load);
+};
+
 struct RecordHistory {
   std::string table;
   std::int64_t key = 0;
@@ -40,6 +49,7 @@ struct RecordHistory {
   std::optional<std::uint64_t> inserted_by = {};  // the entry of the batch that has the record
   std::string inserted = {};                      // its content in the batch
   std::optional<std::uint64_t> loaded_by = {};    // the entry of the load that inserted it
+  std::vector<ChangeByLoad> changed_by = {};
 };
 
 // Finds what the journal says of single records of a snapshot.
@@ -58,10 +68,12 @@ class RecordHistories {
   void find_removed(std::string_view table, const std::string& id,
                     std::vector<RecordHistory>& found);
   void read_entries(RecordHistory& record);
+  std::optional<std::uint64_t> load_of(const RecordEntry& entry) const;
 
   db::Connection& connection_;
-  Batches batches_;  // that prove the present records
-  Batches loads_;    // all loads that are not archived
+  Batches batches_;                                   // that prove the present records
+  Batches loads_;                                     // all loads that are not archived
+  std::map<std::uint64_t, std::int64_t> operations_;  // of the entries of batches, by sequence
 };
 
 // The table and the id of a record; of balances, the id of the address.

@@ -12,7 +12,7 @@ namespace {
 db::Query entries_query(db::Connection& connection, const RecordEntrySelection& selection) {
   Sql sql;
   sql.add(
-      "SELECT key, sequence, content, id, customer_id FROM journal"
+      "SELECT key, sequence, content, id, customer_id, operation FROM journal"
       " INDEXED BY journal_by_record WHERE key IS NOT NULL AND resource = ?",
       Value::of(connection.symbols().find(selection.table).value_or(0)));
   sql.add(" AND key >= ?", Value::of(selection.first_key));
@@ -42,6 +42,7 @@ std::vector<RecordEntry> RecordEntries::take() {
                      [&](const auto& view) { assign(id, view); });
     entry.id = std::move(id.value);
     if (!rows_.column(4).is_null()) entry.customer = rows_.number(4);
+    entry.operation = rows_.number(5);
     entries.push_back(std::move(entry));
     step();
   }

@@ -23,9 +23,10 @@ struct RecordEntrySelection {
 // One entry of a record: what it says of the change.
 struct RecordEntry {
   std::uint64_t sequence = 0;
-  std::string content;        // see NewEntry
-  std::string id;             // of the record
-  std::int64_t customer = 0;  // the key of its symbol; 0 for a balance
+  std::string content;         // see NewEntry
+  std::string id;              // of the record
+  std::int64_t customer = 0;   // the key of its symbol; 0 for a balance
+  std::int64_t operation = 0;  // the key of its symbol
 };
 
 // The selected entries, in order of key, then of sequence.

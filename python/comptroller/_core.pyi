@@ -136,6 +136,7 @@ class Store:
         input_name: str | None = None,  # for the journal
         # The digest of the source for the journal, if that of the bytes of `source` is not it.
         input_sha256: Callable[[], str | None] | None = None,
+        mapping: str | None = None,  # how the source became lines, as JSON, for the journal
         customer_id: str | None,
         keep_going: bool,
         dry_run: bool,

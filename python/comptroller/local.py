@@ -89,6 +89,7 @@ class LocalHost:
             only_lines=given.has_only_lines,
             input_name=options.input_name,
             input_sha256=given.sha256,
+            mapping=options.mapping,
             customer_id=options.customer_id,
             keep_going=options.keep_going,
             dry_run=options.dry_run,

@@ -28,9 +28,15 @@ struct Batch {
   FIELD(
       std::optional<std::string>, input_sha256,
       "SHA-256 of the file, or of the NDJSON lines of another input; in the last entry of a load");
+  FIELD(std::optional<std::uint64_t>, inserted, "how many of the lines inserted a record");
   FIELD(std::optional<bool>, keep_going, "whether the load stores the valid lines of any input");
   FIELD(std::optional<std::uint64_t>, lines, "the number of lines that were read so far");
+  FIELD(std::optional<std::string>, mapping,
+        "the options that say how the input became records, as JSON text, without the defaults");
   FIELD(std::vector<BatchPart>, records, "the records, by table");
+  FIELD(std::optional<std::uint64_t>, rejected, "how many of the lines were rejected");
+  FIELD(std::optional<std::uint64_t>, unchanged, "how many of the lines changed nothing");
+  FIELD(std::optional<std::uint64_t>, updated, "how many of the lines changed a record");
 };
 
 struct Archive {

@@ -176,20 +176,22 @@ def _read(journal: Journal, names: Sequence[tuple[str, str]]) -> Iterator[Record
     found = journal.histories(names)
     entries = {each.sequence: json.loads(each.entry) for each in found.entries}
     for record in found.records:
-        changes = [_change(entries[sequence]) for sequence in record.entries]
+        loads = {each.entry: entries[each.load] for each in record.changed_by}
+        changes = [_change(entries[each], loads.get(each)) for each in record.entries]
         state = None if record.content is None else json.loads(record.content)
         batch = None if record.loaded_by is None else entries[record.loaded_by]
         # The first entry of a journal does not say when records were recorded.
         has_load = batch is not None and batch["operation"] != "journal.begin"
-        load = _change(batch) if batch is not None and has_load else None
+        load = _change(batch, batch) if batch is not None and has_load else None
         known = state or changes[-1].before or {}
         id = known.get("id") or known.get("address_id") or ""
         yield Recorded(record.resource, id, state, changes, load)
 
 
-def _change(entry: State) -> Change:
+def _change(entry: State, load: State | None) -> Change:
+    """Returns a change; `load` is the entry of the load that made it."""
     at = datetime.fromisoformat(entry["recorded_at"]).replace(tzinfo=None)
-    source = (entry.get("batch") or {}).get("input")
+    source = None if load is None else load["batch"].get("input")
     operation = entry["operation"] + (f" of {source}" if source else "")
     sequence, actor = entry["sequence"], entry["actor"]
     return Change(sequence, at, actor, operation, entry.get("before"), entry.get("after"))

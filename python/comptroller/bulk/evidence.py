@@ -115,6 +115,11 @@ def _write_lines(path: Path, values: Iterable[msgspec.Struct]) -> None:
 def _page(title: str, found: Histories, evidence: Evidence) -> str:
     entries = [json.loads(each.entry) for each in found.entries]
     shown = entries[:_PAGE_ROWS]
+    loads = {
+        change.entry: f" (entry {change.load})"
+        for record in found.records
+        for change in record.changed_by
+    }
     by_table = groupby(found.records, attrgetter("resource"))
     sections = [
         _section(
@@ -151,7 +156,9 @@ def _page(title: str, found: Histories, evidence: Evidence) -> str:
                         "entry": [str(each["sequence"]) for each in shown],
                         "recorded": [each["recorded_at"] for each in shown],
                         "actor": [each["actor"] for each in shown],
-                        "operation": [each["operation"] for each in shown],
+                        "operation": [
+                            each["operation"] + loads.get(each["sequence"], "") for each in shown
+                        ],
                         "change": [_change(each) for each in shown],
                         "record": [each.get("id") for each in shown],
                     },

@@ -86,8 +86,9 @@ class LoadResult(msgspec.Struct, frozen=True, kw_only=True):
 class LoadOptions(NamedTuple):
     """Options of a load; `customer_id` is the customer of records that name none.
 
-    `input_name` is the name of the source in the journal. With `only_lines`, each line is a record,
-    whatever the first bytes are.
+    `input_name` is the name of the source in the journal, and `mapping` what the journal says of
+    how its columns become members. With `only_lines`, each line is a record, whatever the first
+    bytes are.
     """
 
     customer_id: str | None
@@ -97,6 +98,7 @@ class LoadOptions(NamedTuple):
     rejected: Callable[[bytes | None, bytes], None] | None = None
     input_name: str | None = None
     only_lines: bool = False
+    mapping: str | None = None
 
 
 class Opened(NamedTuple):

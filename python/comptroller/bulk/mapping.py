@@ -71,7 +71,9 @@ class FileOptions(TypedDict, total=False):
     sheet: str
 
 
-class ColumnMapping(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ColumnMapping(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """How the columns of a table become members; a mapping file holds the same as TOML.
 
     Attributes:
@@ -95,6 +97,15 @@ class ColumnMapping(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     dayfirst: bool | None = None
     ids: Literal["uuid5"] | None = None
     floats: Literal["shortest"] | None = None
+
+    def given(self) -> str | None:
+        """Returns the options that differ from the defaults as sorted JSON; None if none does."""
+        if self == ColumnMapping():
+            return None
+        try:
+            return msgspec.json.encode(self, enc_hook=str, order="sorted").decode()
+        except (TypeError, ValueError, RecursionError):  # JSON cannot represent a value
+            return json.dumps(repr(self))
 
     def changes_rows(self) -> bool:
         """Whether rows must be converted, rather than only read."""

@@ -16,6 +16,7 @@ from comptroller.bulk.exported import JournalState
 from comptroller.errors import invalid
 from comptroller.journal.keys import sign_checkpoint, stored_key
 from comptroller.journal.records import (
+    ChangeByLoad,
     Checkpoint,
     Finding,
     Histories,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from comptroller.values import JournalResource
 
 __all__ = [
+    "ChangeByLoad",
     "Checkpoint",
     "Finding",
     "Histories",

@@ -15,10 +15,11 @@ class JournalEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     `sequence` counts from 0 in order of commit. `before` and `after` have the members that the
     change affected, or the whole record if it was created or deleted; an unset member is left out,
-    and a document such as ``metadata`` is its JSON text. `batch` has what a load inserted: the
-    number of records of each table, their keys, the root of a Merkle tree over their content, and
-    the SHA-256 of the input. `archive` has how many entries were moved to a file, the SHA-256 of
-    that file, and the same of all records. `idempotency_key` is the SHA-256 of the key.
+    and a document such as ``metadata`` is its JSON text. `batch` has the source of a load, the
+    numbers of its lines, its `mapping` as JSON text, and what it inserted: the number of records of
+    each table, their keys, and the root of a Merkle tree over their content. `archive` has how many
+    entries were moved to a file, the SHA-256 of that file, and the same of all records.
+    `idempotency_key` is the SHA-256 of the key.
     """
 
     sequence: int
@@ -78,12 +79,22 @@ class Inserted(msgspec.Struct, frozen=True):
     proof: list[str]
 
 
+class ChangeByLoad(msgspec.Struct, frozen=True):
+    """An entry by which a load changed a record, and the entry of that load, which has its source.
+
+    A load appends its own entry last in each of its transactions.
+    """
+
+    entry: int
+    load: int
+
+
 class RecordHistory(msgspec.Struct, frozen=True):
     """A record and the sequence numbers of its entries.
 
     `content` is its canonical JSON, None if it was deleted. `inserted_by` is the entry of the load
     that inserted it, or of the archive that has it. `loaded_by` is that of the load, unless it is
-    archived.
+    archived. `changed_by` has those of its entries that loads wrote.
     """
 
     resource: str
@@ -93,6 +104,7 @@ class RecordHistory(msgspec.Struct, frozen=True):
     inserted_by: int | None = None
     inserted: Inserted | None = None
     loaded_by: int | None = None
+    changed_by: list[ChangeByLoad] = []
 
 
 class Histories(msgspec.Struct, frozen=True):

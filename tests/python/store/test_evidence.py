@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import comptroller
+import msgspec
 import pytest
 from comptroller import _core
 from lines import address, at, balance, claim, group, identity, load, orchestration
@@ -42,6 +43,12 @@ def furnish(path: Path) -> None:
         rows = [claim(id=f"c-{number}", payout_group_id=GROUP) for number in range(7)]
         load(svc, "claims", claim(), *rows, claim())
         load(svc, "claims", {**rows[3], "amount": "77.5", "updated_at": at(days=9)})
+
+
+def load_file(svc: comptroller.Service, path: Path, line: dict[str, Any], **options: Any) -> None:
+    """Loads a claim from a file."""
+    path.write_bytes(msgspec.json.encode(line))
+    assert svc.load("claims", path, **options).committed
 
 
 @pytest.fixture
@@ -328,6 +335,46 @@ def test_the_evidence_of_a_record_that_its_own_load_changed(
         svc.evidence(tmp_path / "evidence", identity="alice")
     assert verified(tmp_path / "evidence")
     assert checked(tmp_path / "evidence")[0] == 0
+
+
+@pytest.mark.parametrize("keep_going", [False, True])
+def test_the_file_of_a_load_that_changed_a_record_is_shown(
+    store_path: Path, tmp_path: Path, keep_going: bool
+) -> None:
+    old = claim(id="mine", payout_group_id=GROUP)
+    new = {**old, "amount": "9.5", "updated_at": at(days=9999), "onchain_status": "CONFIRMED"}
+    with comptroller.open(store_path) as svc:
+        load(svc, "payout-groups", group(id=GROUP))
+        load_file(svc, tmp_path / "first.ndjson", old)
+        svc.claims.submit(id="mine", tx_hash="0x" + "9" * 64)
+        load_file(svc, tmp_path / "other.ndjson", claim())
+        confirmed = {**new, "confirmed_at": at(days=1), "tx_hash": "0x" + "9" * 64}
+        load_file(svc, tmp_path / "second.ndjson", confirmed, keep_going=keep_going)
+        of_claim, of_group = svc.journal.histories(
+            [("claims", "mine"), ("payout_groups", GROUP)]
+        ).records
+        batches = {e.sequence: e.batch.get("input") for e in svc.journal.list() if e.batch}
+        svc.evidence(tmp_path / "evidence", group=GROUP)
+        details = {
+            (row["record"], row["event"], row["member"]): row["detail"]
+            for row in svc.reports.history(GROUP).to_dicts()
+        }
+    # The entry of `submit` is followed by that of a load, which did not make it.
+    (submitted, change), (raised,) = of_claim.entries, of_group.entries
+    (of_change,), (of_raise,) = of_claim.changed_by, of_group.changed_by
+    assert (of_change.entry, of_raise.entry) == (change, raised)
+    assert of_change.load == of_raise.load > max(change, raised)
+    assert batches[of_change.load] == "second.ndjson"
+    shown = {entry["sequence"] for entry in lines(tmp_path / "evidence", "entries.ndjson")}
+    assert shown >= {submitted, change, raised, of_change.load}
+    assert not {number for number, input in batches.items() if input == "other.ndjson"} & shown
+    page = (tmp_path / "evidence" / "index.html").read_text()
+    for text in ("second.ndjson", f"claims.load (entry {of_change.load})"):
+        assert text in page
+    assert verified(tmp_path / "evidence")
+    assert checked(tmp_path / "evidence")[0] == 0
+    assert details["claim", "changed", "amount"] == f"entry {change}: claims.load of second.ndjson"
+    assert details["claim", "changed", "tx_hash"] == f"entry {submitted}: claims.submit"
 
 
 def test_evidence_has_the_claims_and_addresses_that_were_moved_out(

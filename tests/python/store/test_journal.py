@@ -138,6 +138,49 @@ def test_a_load_that_keeps_going_is_verified(operator: comptroller.Service) -> N
     assert operator.journal.verify().ok
 
 
+def test_the_entry_of_a_load_says_what_became_of_its_lines(
+    operator: comptroller.Service, tmp_path: Path
+) -> None:
+    operator.load("claims", [claim(1), claim(2)])
+    file = tmp_path / "claims.csv"
+    rows = [
+        "Claim;Betrag;created_at;updated_at",
+        "claim-1;1,50;1.3.2026;1.3.2026",
+        "claim-2;7,25;1.3.2026;2.3.2026",
+        "claim-3;3,50;1.3.2026;1.3.2026",
+        "claim-4;4,50;1.3.2026;1.3.2026",
+        "claim-5;-,50;1.3.2026;1.3.2026",
+    ]
+    file.write_text("\n".join(rows))
+    constants = {
+        name: value
+        for name, value in claim(0).items()
+        if name in ("payout_group_id", "claim_type", "onchain_status")
+    }
+    options: dict[str, Any] = {
+        "rename": {"Claim": "id", "Betrag": "amount"},
+        "decimal": ",",
+        "tz": "UTC",
+        "floats": None,
+    }
+    result = operator.load("claims", file, constants=constants, keep_going=True, **options)
+    batch = operator.journal.list()[-1].batch
+    assert batch is not None
+    counts = {"inserted": 2, "updated": 1, "unchanged": 1, "rejected": 1}
+    assert {name: getattr(result, name) for name in counts} == counts
+    assert {name: batch[name] for name in ("lines", *counts)} == {"lines": 5, **counts}
+    del options["floats"]
+    given = {"constants": constants, **options}
+    assert batch["mapping"] == json.dumps(given, sort_keys=True, separators=(",", ":"))
+    assert operator.journal.verify().ok
+    odd_row = {**claim(9), "\udcff": "x"}
+    operator.load("claims", [odd_row], rename={"\udcff": "error_message"}, decimal=".")
+    operator.load("claims", [claim(10)], decimal=".")
+    odd, usual = (entry.batch or {} for entry in operator.journal.list()[-2:])
+    assert "udcff" in odd["mapping"]
+    assert "mapping" not in usual
+
+
 def test_untouched_stores_are_verified(operator: comptroller.Service) -> None:
     assert operator.journal.verify().ok
     furnish(operator)
