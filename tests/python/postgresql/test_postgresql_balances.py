@@ -1,0 +1,3 @@
+"""Runs the tests of balances with a database."""
+
+from test_balances import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Runs the tests of legacy with a database."""
+
+from test_legacy import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Runs the tests of orchestrations with a database."""
+
+from test_orchestrations import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Runs the tests of tenancy with a database."""
+
+from test_tenancy import *  # noqa: F403
