@@ -151,7 +151,7 @@ class Service(Resources):
                 arguments.flag("dry_run", dry_run),
                 None if collected is None else collected.take,
                 input_name(source),
-                options.given(),
+                mapping=options.given(),
             )
             try:
                 self._host.load(kind, given, how, accounts.append)
