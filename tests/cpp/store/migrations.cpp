@@ -41,7 +41,7 @@ INSERT INTO claims (id, payout_group_id, claim_type, onchain_status, amount, con
 void make_store(const std::string& path, int version, const std::string& rows) {
   db::sqlite::SqliteConnection connection(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   connection.execute("PRAGMA journal_mode = WAL");
-  for (const db::sqlite::Migration& migration : db::sqlite::migrations()) {
+  for (const db::Migration& migration : db::sqlite::migrations()) {
     if (migration.version == 2) connection.execute(rows);
     if (migration.version > version) break;
     connection.execute(std::string(migration.sql));
