@@ -55,7 +55,7 @@ def test_an_error_pickles(code: str, status: int, kind: type) -> None:
 
 
 def test_a_missing_extra_is_an_import_error_and_pickles() -> None:
-    error = errors.missing_extra("polars", "to_polars()", "analysis")
+    error = errors.missing_extra("to_polars()", "polars", extra="analysis")
     assert isinstance(error, ImportError)
     assert isinstance(error, errors.Unsupported)
     again = pickle.loads(pickle.dumps(error))

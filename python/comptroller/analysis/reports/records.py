@@ -222,8 +222,8 @@ class RecordsReports(Runner):
         orchestrations and controls whose events are listed; the events of the record itself remain.
 
         Args:
-            id: the id of a claim, identity, group or reward address, an address, or a unique
-                group name.
+            id: id of a claim, identity, group or reward address, an address, or a unique group
+                name.
             as_of_recorded: show what the store knew at this time, without later changes.
             status: only claims and orchestrations of these statuses.
             chain: only records of these chains.

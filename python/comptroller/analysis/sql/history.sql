@@ -10,7 +10,7 @@
 -- changes. since and until limit the events. The filters select the claims, orchestrations and
 -- controls whose events are listed; the events of the record itself remain.
 --
--- $id (id): the id of a claim, identity, group or reward address, an address, or a unique group name
+-- $id (id): id of a claim, identity, group or reward address, an address, or a unique group name
 -- $as_of_recorded (time?): show what the store knew at this time, without later changes
 -- $status (texts?): only claims and orchestrations of these statuses
 -- at (time): the time of the event
