@@ -66,8 +66,7 @@ def store_of(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 
 
 def _note_state(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    is_typed = _is_typed(ctx, param) or ctx.find_root().params.get("state") is not None
-    ctx.meta[_STATE] = of_program(ctx, param, value), is_typed
+    ctx.meta[_STATE] = of_program(ctx, param, value)
 
 
 def db_option(command: _Command) -> _Command:
@@ -75,7 +74,6 @@ def db_option(command: _Command) -> _Command:
     with_state = click.option(
         "--state",
         type=click.Path(file_okay=False),
-        envvar="COMPTROLLER_STATE",
         expose_value=False,
         hidden=True,
         callback=_note_state,
@@ -110,14 +108,14 @@ def db_arguments(db: str) -> list[str]:
 
 
 def state_of(db: str) -> str | None:
-    """Return the state folder that is given for a database; None for a file.
+    """Return the state folder of a database, by default COMPTROLLER_STATE; None for a file.
 
     Raises UsageError if --state is given for a file.
     """
-    state, is_typed = click.get_current_context().meta.get(_STATE, (None, False))
+    state: str | None = click.get_current_context().meta.get(_STATE)
     if postgresql.is_address(db):
-        return None if state is None else str(state)
-    if state is not None and is_typed:
+        return state or os.environ.get("COMPTROLLER_STATE") or None
+    if state is not None:
         raise click.UsageError("--state is the folder of a database; leave it out for a file")
     return None
 
