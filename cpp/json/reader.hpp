@@ -134,8 +134,9 @@ class RecordReader {
       return into.assign(text);
     } else {
       auto parsed = parse<T>(text);
-      if (parsed) into = *std::move(parsed);
-      return parsed.has_value();
+      if (!parsed) return false;
+      into = *std::move(parsed);
+      return true;
     }
   }
 

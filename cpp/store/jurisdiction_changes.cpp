@@ -41,6 +41,7 @@ bool rewrite_part(db::Connection& connection, std::int64_t group,
   const std::vector<Position> claims = next_claims(connection, group, after);
   if (connection.dialect().is_remote) {
     std::vector<Value> keys;
+    keys.reserve(claims.size());
     for (const Position& claim : claims) keys.push_back(Value::of(claim.key));
     Sql update{"UPDATE claims SET jurisdiction = ? WHERE ", {nullable(facts.jurisdiction)}};
     update.add(any_of("key", keys)).query(connection).run();

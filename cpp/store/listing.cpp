@@ -215,6 +215,7 @@ std::vector<AccessPath> Listing::paths(const ListFilter& driving) const {
 Candidates Listing::candidates(const PageQuery& page) const {
   const ListFilter& driving = most_selective();
   if (is_by_prefix(driving)) {
+    // NOLINTNEXTLINE(bugprone-unchecked-optional-access): a filter by prefix has one
     if (auto found = find_prefix(*prefix_, page)) return *std::move(found);
   }
   return read_streams(connection_, paths(driving), driving.may_overlap, page);

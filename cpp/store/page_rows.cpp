@@ -11,13 +11,13 @@ PageRows::PageRows(const PageQuery& page, Candidates candidates, const ReadRows&
 }
 
 bool PageRows::step_whole() {
-  if (has_ended_ || !row_->step()) return false;
+  if (has_ended_ || !row().step()) return false;
   if (rows_left_-- == 0) {
     has_ended_ = true;
     next_page_ = position_;
     return false;
   }
-  position_ = {row_->number(key_), row_->number(key_ + 1)};
+  position_ = {row().number(key_), row().number(key_ + 1)};
   return true;
 }
 
@@ -27,11 +27,11 @@ bool PageRows::step() {
     if (next_ == positions_->size()) return false;
     position_ = (*positions_)[next_++];
   } else if (visit_next()) {
-    row_->bind(key_, position_.key);
+    row().bind(key_, position_.key);
   } else {
     return false;
   }
-  if (row_->step()) return true;
+  if (row().step()) return true;
   throw Error::damaged("an index has a row that its table lacks");
 }
 

@@ -37,7 +37,9 @@ class PageRows {
 
   bool step();
   // The current row and its position, after a step that returned true.
-  db::Query& row() { return *row_; }
+  db::Query& row() {
+    return *row_;  // NOLINT(bugprone-unchecked-optional-access): without a query there is no row
+  }
   const Position& position() const { return position_; }
   // The position after which the next page begins, after a step that returned false; nullopt on the
   // last page.

@@ -57,9 +57,11 @@ Libpq load() {
   }
   if (library == nullptr) throw_unavailable("was not found (" + reason + ")");
   Libpq functions{};
+// NOLINTBEGIN(bugprone-macro-parentheses): a type
 #define COMPTROLLER_LIBPQ_LOAD(member, name, result, parameters)                           \
   functions.member = reinterpret_cast<result(*) parameters>(::dlsym(library, "PQ" #name)); \
   if (functions.member == nullptr) throw_unavailable("is too old (it lacks PQ" #name ")");
+  // NOLINTEND(bugprone-macro-parentheses)
   COMPTROLLER_LIBPQ(COMPTROLLER_LIBPQ_LOAD)
 #undef COMPTROLLER_LIBPQ_LOAD
   if (functions.library_version() < oldest_version) throw_unavailable("is too old");

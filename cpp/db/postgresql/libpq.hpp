@@ -80,6 +80,7 @@ inline constexpr int field_message = 'M';
   ROW(cancel, cancel, int, (PGcancel*, char*, int))
 
 struct Libpq {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration
 #define COMPTROLLER_LIBPQ_MEMBER(member, name, result, parameters) result(*member) parameters;
   COMPTROLLER_LIBPQ(COMPTROLLER_LIBPQ_MEMBER)
 #undef COMPTROLLER_LIBPQ_MEMBER

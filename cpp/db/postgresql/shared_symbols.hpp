@@ -21,6 +21,7 @@ class SharedSymbols {
   using Connect = std::function<std::unique_ptr<Connection>()>;
 
   explicit SharedSymbols(Connect connect) : connect_(std::move(connect)) {}
+  ~SharedSymbols() = default;
   SharedSymbols(const SharedSymbols&) = delete;
   SharedSymbols& operator=(const SharedSymbols&) = delete;
 

@@ -153,8 +153,8 @@ void PostgresqlStatement::close_cursor() noexcept {
   if (channel_.transaction() != transaction_ || channel_.session().has_failed()) return;
   try {
     channel_.exchange([&](Session& session) { session.add_statement("CLOSE " + name); });
-  } catch (
-      const std::exception&) {  // NOLINT(bugprone-empty-catch): the transaction's end closes it
+    // NOLINTNEXTLINE(bugprone-empty-catch): the transaction's end closes it
+  } catch (const std::exception&) {
   }
 }
 
