@@ -34,7 +34,7 @@ async def _spin(_exchange: Any) -> None:
 async def _hold(_exchange: Any) -> None:
     """Holds the GIL, and handles no signal."""
     _report_busy()
-    sum(range(3 * 10**9))
+    sum(range(10**10))
 
 
 async def _linger(_exchange: Any) -> None:
@@ -79,7 +79,7 @@ def main(store: str, role: str, descriptor: str = "") -> int:
     def started() -> None:
         print(port, flush=True)
         if role == "supervisor":  # its own loop is busy
-            sum(range(3 * 10**9))
+            sum(range(10**10))
 
     commands = [("busy_server", store, "worker", str(each.fileno())) for each in sockets]
     return workers.supervise(commands, sockets, started)
