@@ -70,10 +70,6 @@ void check_idempotency_key(std::string_view key) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 Environment make_environment(const std::function<std::int64_t()>& clock_offset) {
   if (sodium_init() < 0) throw Error(Code::unusable, "the system has no source of randomness");
   const auto now = [clock_offset] {

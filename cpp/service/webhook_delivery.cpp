@@ -24,15 +24,6 @@ constexpr std::array resources_with_events{
     ChangedResource::orchestrations,   ChangedResource::payout_groups,
     ChangedResource::reward_addresses, ChangedResource::claims};
 
-std::string require_key(Service& service) {
-  const auto& find_key = service.environment().webhook_key;
-  if (!find_key)
-    throw Error(
-        Code::unsupported,
-        "this store has no key for webhooks; a database needs a state folder (state, --state)");
-  return find_key();
-}
-
 // The present state of a record.
 struct ShownRecord {
   std::int64_t key = 0;
@@ -225,7 +216,7 @@ std::vector<ActiveWebhook> active_webhooks(Service& service, const Principal& pr
   for (const auto& stored : store::webhooks_of(*connection, std::nullopt)) {
     const Webhook& webhook = stored.record;
     if (webhook.status != WebhookStatus::active) continue;
-    if (key.empty()) key = require_key(service);
+    if (key.empty()) key = require_key(service.environment());
     active.push_back({stored.key, webhook.id.value, store::considered(*connection, stored.key),
                       destination_of(*connection, stored, key)});
   }
@@ -241,7 +232,8 @@ EventBatch take_events(Service& service, const Principal& principal, const Event
   if (!stored || stored->record.status != WebhookStatus::active) {
     throw Error(Code::not_found, "the webhook was deleted or paused");
   }
-  return Taking(*connection, query, *stored, require_key(service)).run(service.environment().now());
+  return Taking(*connection, query, *stored, require_key(service.environment()))
+      .run(service.environment().now());
 }
 
 bool report_deliveries(Service& service, const Principal& principal, const DeliveryReport& report) {

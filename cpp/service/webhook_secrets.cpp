@@ -36,6 +36,13 @@ Digest hmac(std::string_view key, std::string_view text) {
 
 }  // namespace
 
+std::string require_key(const Environment& environment) {
+  if (environment.webhook_key) return environment.webhook_key();
+  throw Error(
+      Code::unsupported,
+      "this store has no key for webhooks; a database needs a state folder (state, --state)");
+}
+
 WebhookSigner::WebhookSigner(std::string_view key, std::string_view secret_id)
     : secret_(hmac(key, "v1." + std::string(secret_id))) {
   const Digest seed = hmac(key, "v1a." + std::string(secret_id));

@@ -7,9 +7,13 @@
 #include <string_view>
 
 #include "model/records/webhooks.hpp"
+#include "service/call.hpp"
 #include "store/webhooks.hpp"
 
 namespace comptroller::service {
+
+// Returns the key of the store. Throws unsupported if it has none.
+std::string require_key(const Environment& environment);
 
 // The keys of one secret id.
 class WebhookSigner {

@@ -24,15 +24,6 @@ std::string make_secret_id(const Context& context) {
   return context.environment.make_id() + context.environment.make_id();
 }
 
-std::string require_key(const Context& context) {
-  if (!context.environment.webhook_key) {
-    throw Error(
-        Code::unsupported,
-        "this store has no key for webhooks; a database needs a state folder (state, --state)");
-  }
-  return context.environment.webhook_key();
-}
-
 std::int64_t key_of(Context& context, const Id& id) {
   return require<Webhook>(context, id.value).key;
 }
@@ -106,7 +97,7 @@ WebhookSecret get_secret(Context& context, const ById& request) {
   // A read, because the answer of a write with an idempotency key is stored.
   require_scope(context.principal, webhooks_write, true);
   const store::SecretIds ids = store::secret_ids(context.connection, key);
-  const WebhookSigner signer(require_key(context), ids.current);
+  const WebhookSigner signer(require_key(context.environment), ids.current);
   WebhookSecret secret;
   secret.secret.value = signer.secret();
   secret.public_key.value = signer.public_key();
@@ -158,12 +149,12 @@ WebhookDelivery test_webhook(Context& context, const ById& request) {
       .next_attempt_at = context.now,
   };
   store::keep_undelivered(context.connection, key, event);
-  return show(require_key(context), event);
+  return show(require_key(context.environment), event);
 }
 
 WebhookDeliveries list_deliveries(Context& context, const ById& request) {
   const std::int64_t key = key_of(context, request.id);
-  const std::string webhook_key = require_key(context);
+  const std::string webhook_key = require_key(context.environment);
   WebhookDeliveries deliveries;
   for (auto& event : store::undelivered(context.connection, key, max_shown_deliveries)) {
     deliveries.items.push_back(show(webhook_key, std::move(event)));

@@ -38,9 +38,8 @@ def text_of(value: object) -> str:
     """Returns a value as text; a number without an exponent."""
     try:
         if isinstance(value, float) and isfinite(value):
-            return (
-                str(int(value)) if value.is_integer() else format(Decimal(repr(float(value))), "f")
-            )
+            exact = Decimal(repr(float(value)))  # the repr of a NumPy scalar names its type
+            return str(int(value)) if value.is_integer() else format(exact, "f")
         if isinstance(value, Decimal):
             return format(value, "f")
         if isinstance(value, msgspec.Raw):
