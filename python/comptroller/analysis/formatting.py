@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, time
 from decimal import Decimal
@@ -37,11 +38,17 @@ _HEADINGS = {
     "made_good": "recovered",
     "made_good_amount": "recovered amount",
 }
+_COMPOUND_NAME = re.compile(r"\b[a-z0-9]+(?:_[a-z0-9]+)+\b")
 
 
 def heading(name: str) -> str:
     """Returns the heading of a column in plain words."""
     return _HEADINGS.get(name, name.replace("_", " "))
+
+
+def in_plain_words(text: str) -> str:
+    """Returns a text with the headings of columns in place of their names."""
+    return _COMPOUND_NAME.sub(lambda found: heading(found[0]), text)
 
 
 def columns_of(frame: polars.DataFrame) -> list[TableColumn]:

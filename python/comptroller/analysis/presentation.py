@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars
 
-from comptroller.analysis.formatting import columns_of, csv_of, heading
+from comptroller.analysis.formatting import columns_of, csv_of, heading, in_plain_words
 from comptroller.analysis.overview import Overview
 from comptroller.analysis.rows import ReportRows
 from comptroller.analysis.table import Table
@@ -121,6 +121,7 @@ def _report_section(
         "report": report,
         "title": report.title,
         "drawing": drawing,
+        "formula": in_plain_words(report.formula),
         "headings": {name: heading(name) for name in report.definition.columns},
         "table": _report_table(report, shown) if len(report) else None,
     }

@@ -94,6 +94,7 @@ class Definition(NamedTuple):
         keys: the fixed keys, after those of `by`; without `by`, they are among the columns.
         more_keys: the other columns without which the keys of two rows may be equal.
         drawing_sql: another SQL file, whose rows the drawing needs.
+        default_sql: another SQL file, whose row has the default of a parameter that is a time.
         has_one_period: whether `by` may name only one period.
         subject: the parameter that names a record; if the result has no rows, it does not exist.
         is_empty_if_forbidden: treats tables that the client may not read as empty.
@@ -112,6 +113,7 @@ class Definition(NamedTuple):
     keys: tuple[str, ...] = ()
     more_keys: tuple[str, ...] = ()
     drawing_sql: str | None = None
+    default_sql: str | None = None
     has_one_period: bool = False
     subject: str | None = None
     is_empty_if_forbidden: bool = False
@@ -205,8 +207,13 @@ REPORTS: Mapping[str, Definition] = {
     each.name: each
     for each in (
         _report("claims_summary", by=("chain", "day")),
-        _report("confirmation_times", by=("chain",), drawing_sql="confirmation_distribution"),
-        _report("stuck_claims", more_keys=("id",)),
+        _report(
+            "confirmation_times",
+            by=("chain",),
+            drawing_sql="confirmation_distribution",
+            default_sql="end_of_waiting",
+        ),
+        _report("stuck_claims", more_keys=("id",), default_sql="end_of_waiting"),
         _report("failures", by=("chain",), more_keys=("error_message",)),
         _report("failing_schedules", more_keys=("schedule",)),
         _report("shared_transactions", more_keys=("tx_hash", "chain", "asset")),
@@ -217,7 +224,7 @@ REPORTS: Mapping[str, Definition] = {
             keys=("type", "set_by", "reason_code"),
             has_one_period=True,
         ),
-        _report("restricted", more_keys=("control",)),
+        _report("restricted", more_keys=("control",), default_sql="restricted_day"),
         _report("group_statement", keys=("day",), more_keys=("asset",), subject="group"),
         _report("reconciliation", keys=("group", "month"), more_keys=("asset",)),
         _report("cohort", keys=("month", "age_months"), more_keys=("asset",)),

@@ -29,6 +29,7 @@ class Report(ReportRows):
         given: the arguments of the report by name, such as ``since``.
         distribution: the numbers of claims by duration, for confirmation times without a period.
         has_unknown_sums: whether amounts of more than 20 digits before the point are null.
+        defaults: the times, in UTC, that the store gave in place of arguments, such as ``as_of``.
     """
 
     _sql: Callable[[], str] = str

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from comptroller.analysis.parameters import FILTERS
 from comptroller.analysis.registry import NAMES, Definition, period_of
@@ -54,6 +55,7 @@ class ReportRows(FrameRows):
     given: Mapping[str, Any] = field(default_factory=dict)
     distribution: polars.DataFrame | None = None
     has_unknown_sums: bool = False
+    defaults: Mapping[str, datetime] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.name = self.definition.name
@@ -74,7 +76,7 @@ class ReportRows(FrameRows):
         parts += [
             f"{word} {self._argument(name, given)}"
             for name, word in _WORDS.items()
-            if (given := self.given.get(name)) is not None
+            if (given := self._given_or_default(name)) is not None
         ]
         period = period_of(self.by)
         if period is not None and self._frame[period].count():
@@ -89,6 +91,15 @@ class ReportRows(FrameRows):
     def zone(self) -> str:
         """The time zone of days and of bounds without a time."""
         return str(self.given.get("tz", "UTC"))
+
+    def _given_or_default(self, name: str) -> Any:
+        """Returns an argument; without one, its default as text: a day, or a time in UTC."""
+        default = self.defaults.get(name)
+        if self.given.get(name) is not None or default is None:
+            return self.given.get(name)
+        if name == "on":
+            return default.astimezone(ZoneInfo(self.zone)).date()
+        return f"{default.replace(tzinfo=None)} UTC"
 
     def _argument(self, name: str, given: Any) -> str:
         if name in ("since", "until", "as_of") and isinstance(given, (str, date)):

@@ -48,12 +48,18 @@ class ReportRequest:
         absent = frozenset(name for name, value in self._values.items() if value is None)
         keys = definition.all_keys(self._by, self._values)
         self._assembled = partial(assemble, definition.name, keys, absent)
-        self._statements = [self._assembled()]
+        self._statement = self._assembled()
+        self._drawing = self._default = None
         if definition.drawing_sql is not None and not periods:
-            self._statements.append(assemble(definition.drawing_sql, self._by, absent))
-        self.names = frozenset.intersection(*(each.names for each in self._statements))
+            self._drawing = assemble(definition.drawing_sql, self._by, absent)
+        if definition.default_sql is not None:
+            self._default = assemble(definition.default_sql, (), absent)
+        statements = [each for each in (self._statement, self._drawing, self._default) if each]
         #: The columns that the report reads from each table.
-        self.reads = _merge(each.reads for each in self._statements)
+        self.reads = _merge(each.reads for each in statements)
+        needed = {table for each in statements for table in each.reads.keys() - each.names}
+        #: The tables that it reads only for names, which may be empty.
+        self.names = frozenset(self.reads) - needed
 
     def _filters(self) -> dict[str, Any]:
         """Returns filters of the claims that select at least the rows of the statement.
@@ -77,7 +83,7 @@ class ReportRequest:
             self.names,
             is_empty_if_forbidden=definition.is_empty_if_forbidden,
         )
-        statement, *also = self._statements
+        statement = self._statement
         has_unknown_sums = False
         try:
             rows = self._rows(engine, statement)
@@ -114,8 +120,9 @@ class ReportRequest:
             self._by if definition.by is not None else definition.keys,
             rows,
             self.given,
-            self._rows(engine, also[0]) if also else None,
+            self._rows(engine, self._drawing) if self._drawing else None,
             has_unknown_sums,
+            self._rows(engine, self._default).row(0, named=True) if self._default else {},
             partial(engine.sql, statement, self._values),
         )
 
@@ -141,7 +148,7 @@ class ReportRequest:
             return rows
         if as_of is None:
             tables.prepare(named.reads, {}, named.names, is_empty_if_forbidden=True)
-            records = named._rows(tables.engine, named._statements[0])
+            records = named._rows(tables.engine, named._statement)
         else:
             changes.require_known(as_of)
             reads = _merge([self.reads, named.reads])
@@ -149,8 +156,8 @@ class ReportRequest:
             with closing(engines.engine("duckdb")) as engine:
                 for table in reads:
                     engine.read(table, past.rows(table))
-                rows = self._rows(engine, self._statements[0])
-                records = named._rows(engine, named._statements[0])
+                rows = self._rows(engine, self._statement)
+                records = named._rows(engine, named._statement)
         return changes.added_to(rows, records, self._values["since"], self._values["until"], as_of)
 
     def _rows(self, engine: Engine, statement: Statement) -> polars.DataFrame:

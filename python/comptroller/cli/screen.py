@@ -149,6 +149,7 @@ def table(*columns: str, title: str | None = None) -> Table:
 
     made = Table(
         title=title,
+        min_width=len(title or ""),  # a title must not wrap
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,

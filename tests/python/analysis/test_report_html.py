@@ -18,7 +18,7 @@ pytest.importorskip("polars")
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from comptroller.analysis.formatting import heading
+from comptroller.analysis.formatting import heading, in_plain_words
 from comptroller.analysis.presentation import document
 from comptroller.analysis.registry import REPORTS
 from comptroller.analysis.report import Report
@@ -64,7 +64,7 @@ def test_a_document_has_all_reports_and_a_table_of_contents(
     assert set(places) <= set(seen.all("id"))
     for report in reports.values():
         assert seen.text.count(report.title) >= 2
-        assert report.formula in seen.text
+        assert in_plain_words(report.formula) in seen.text
         assert report.definition.question in seen.text
         for name, column in report.definition.columns.items():
             assert f"{heading(name)} {name}{column.meaning} ({column.unit})" in seen.text
@@ -119,6 +119,14 @@ def test_control_characters_are_escaped(operator: comptroller.Service) -> None:
     for shown in (report.html(), report._repr_html_(), document([report], "One")):
         assert not set("\u202e\uffff") & set(shown)
         assert "<td>a\\u202eb\\uffff</td>" in shown
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_formula_names_columns_as_their_headings(reports: dict[str, Report], name: str) -> None:
+    section = reports[name].html()
+    formula = section.partition('<p class="formula">')[2].partition("</p>")[0]
+    assert formula
+    assert "_" not in formula
 
 
 def test_a_section_has_its_style_and_counts_the_hidden_rows(

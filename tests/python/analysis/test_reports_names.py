@@ -65,6 +65,8 @@ def test_a_history_takes_the_unique_name_of_a_group(named: comptroller.Service) 
     load(named, "claims", claim(id="Treasury", payout_group_id=TWO))
     assert ran(named, "history", "Treasury")[0]["record"] == "claim"
     assert not ran(named, "history", ONE, until="2020-01-01")
+    details = [row["detail"] for row in ran(named, "history", ONE) if row["record"] == "address"]
+    assert details[0].lower() == f"cold wallet ({EVM})"
     assert ran(named, "history", ONE)[0]["record"] != "claim"
 
 

@@ -33,8 +33,13 @@ def test_the_controls_in_force_on_a_day_are_listed(operator: comptroller.Service
     rows = ran(operator, "restricted", "2026-01-10", tz="Asia/Tokyo")
     assert [row["control"] for row in rows] == ["before", "until"]
     assert "on 2026-01-10" in operator.reports.restricted("2026-01-10").summary
+    assert "on 2026-02-01" in operator.reports.restricted().summary
+    assert "on 2026-02-02" in operator.reports.restricted(tz="Pacific/Kiritimati").summary
+    until = operator.reports.restricted(until="2026-01-01")
+    assert until.summary.endswith("on 2026-02-01, 0 rows")
     assert ran(operator, "restricted", customer="nobody") == []
 
 
 def test_without_controls_nobody_is_restricted(operator: comptroller.Service) -> None:
     assert ran(operator, "restricted") == []
+    assert operator.reports.restricted().summary == "0 rows"

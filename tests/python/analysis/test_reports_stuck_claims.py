@@ -86,6 +86,8 @@ def test_waiting_claims_do_not_change_the_threshold(
 def test_as_of_sets_the_ages(operator: comptroller.Service, as_of: Any) -> None:
     load(operator, "claims", confirmed(2, "INK"), *(submitted(f"{n}", n, "INK") for n in (5, 9)))
     assert only(ran(operator, "stuck_claims", as_of), "id", "age_seconds") == [("5", 5.0)]
+    for report in (operator.reports.stuck_claims(), operator.reports.confirmation_times()):
+        assert f"as of {NOW:%Y-%m-%d %H:%M:%S} UTC" in report.summary
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 99, 100, 101, 250])

@@ -101,17 +101,16 @@ class ClaimsReports(Runner):
     ) -> Report:
         """How long do claims take to be confirmed, including claims that still wait?
 
-        The time within which half, 90 or 99 percent of claims are confirmed. Claims that are still
-        SUBMITTED count as longer than their wait until as_of, by default the newest updated_at (the
-        Kaplan-Meier estimate: the time p is the smallest t with S(t) <= 1 - p + 1e-12, where S(t)
-        is the share that takes longer than t). A claim confirmed after as_of counts as confirmed.
-        Without waiting claims, a time is that of the nearest rank. The filter status selects among
-        SUBMITTED and CONFIRMED.
+        The time within which half, 90 or 99 percent of claims are confirmed. A claim that is still
+        SUBMITTED counts as longer than its wait until the end of the waiting times (the
+        Kaplan-Meier estimate). A claim confirmed after that end counts as confirmed. If no claim
+        waits, a time is that of one claim, the one of the nearest rank. The filter status selects
+        among SUBMITTED and CONFIRMED.
 
         Args:
             by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
                 customer, schedule, claim_type, hour, day, week, month, quarter, year.
-            as_of: the end of the waiting times; by default the newest updated_at.
+            as_of: the end of the waiting times; by default the newest change of a claim.
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.
             chain: only records of these chains.
             asset: only records of these assets.

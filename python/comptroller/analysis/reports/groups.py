@@ -33,9 +33,10 @@ class GroupsReports(Runner):
         """What did a group hold and claim on each day of a month?
 
         opening_holdings is the sum of the newest snapshots of the group's addresses before the day,
-        closing_holdings before the next day. Claims are CONFIRMED claims by confirmed_at. The last
-        row, without a day, covers the whole month. since, until and the filters exclude claims;
-        they do not limit holdings. The filter asset also excludes the rows of other assets.
+        closing_holdings before the next day. Claims are CONFIRMED claims, on the day of their
+        confirmation. The last row, without a day, covers the whole month. since, until and the
+        filters exclude claims; they do not limit holdings. The filter asset also excludes the rows
+        of other assets.
 
         Args:
             group: the payout group, by id or unique name.
@@ -97,10 +98,10 @@ class GroupsReports(Runner):
 
         annual_rate = claimed / average_holdings x 365 / days; deviation = annual_rate / median_rate
         - 1, where the median is that of the groups of the same asset and ledger in the same month.
-        Claims are CONFIRMED claims by confirmed_at. Holdings are weighted by time. since and until
-        exclude claims created outside them; they do not limit holdings. The filters select rows by
-        their group, whose ledger is the chain; the median is that of all groups. With a filter
-        status that does not select CONFIRMED, nothing counts as claimed.
+        Claims are CONFIRMED claims, in the month of their confirmation. Holdings are weighted by
+        time. since and until exclude claims created outside them; they do not limit holdings. The
+        filters select rows by their group, whose ledger is the chain; the median is that of all
+        groups. With a filter status that does not select CONFIRMED, nothing counts as claimed.
 
         Args:
             month: a month such as 2026-05; by default each month with claims or holdings.

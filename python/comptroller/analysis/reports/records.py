@@ -154,10 +154,10 @@ class RecordsReports(Runner):
     ) -> Report:
         """Between which assets does value move, and how do the orchestrations end?
 
-        The duration of a COMPLETED, FAILED or REJECTED orchestration is updated_at - created_at.
-        Percentiles are by nearest rank. The filter asset selects orchestrations that have the asset
-        as source or as destination. An orchestration has neither chain nor jurisdiction nor payout
-        group: these filters select none.
+        The duration of a COMPLETED, FAILED or REJECTED orchestration is the time from its creation
+        to its last change. Percentiles are by nearest rank. The filter asset selects orchestrations
+        that have the asset as source or as destination. An orchestration has neither chain nor
+        jurisdiction nor payout group: these filters select none.
 
         Args:
             status: only orchestrations of these statuses.
@@ -213,13 +213,14 @@ class RecordsReports(Runner):
     ) -> Report:
         """Which events happened to a claim, an identity, a payout group or an address?
 
-        The time of a failed claim or an ended orchestration is its updated_at. The event made good
-        of a failed claim is the next CONFIRMED claim of its group. The journal says who wrote what,
-        and when: recorded is the load or call that stored a record, changed has the old and the new
-        value of a member. Only the operator of a store in this process sees them. Other events show
-        present values, or with as_of_recorded those that the store had then; their amount is the
-        one before later changes. since and until limit the events. The filters select the claims,
-        orchestrations and controls whose events are listed; the events of the record itself remain.
+        The time of a failed claim or an ended orchestration is that of its last change. The event
+        made good of a failed claim is the next CONFIRMED claim of its group. The journal says who
+        wrote what, and when: recorded is the load or call that stored a record, changed has the old
+        and the new value of a member. Only the operator of a store in this process sees them. Other
+        events show present values, or with as_of_recorded those that the store had then; their
+        amount is the one before later changes. since and until limit the events. The filters select
+        the claims, orchestrations and controls whose events are listed; the events of the record
+        itself remain.
 
         Args:
             id: id of a claim, identity, group or reward address, an address, or a unique group

@@ -3,9 +3,10 @@
 -- Without rows: nothing is known of this group.
 --
 -- opening_holdings is the sum of the newest snapshots of the group's addresses before the day,
--- closing_holdings before the next day. Claims are CONFIRMED claims by confirmed_at. The last row,
--- without a day, covers the whole month. since, until and the filters exclude claims; they do not
--- limit holdings. The filter asset also excludes the rows of other assets.
+-- closing_holdings before the next day. Claims are CONFIRMED claims, on the day of their
+-- confirmation. The last row, without a day, covers the whole month. since, until and the filters
+-- exclude claims; they do not limit holdings. The filter asset also excludes the rows of other
+-- assets.
 --
 -- $group (group): the payout group, by id or unique name
 -- $month (month): a month such as 2026-05

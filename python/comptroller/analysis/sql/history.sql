@@ -2,13 +2,13 @@
 -- Which events happened to a claim, an identity, a payout group or an address?
 -- Without rows: nothing happened in this time.
 --
--- The time of a failed claim or an ended orchestration is its updated_at. The event made good of a
--- failed claim is the next CONFIRMED claim of its group. The journal says who wrote what, and when:
--- recorded is the load or call that stored a record, changed has the old and the new value of a
--- member. Only the operator of a store in this process sees them. Other events show present values,
--- or with as_of_recorded those that the store had then; their amount is the one before later
--- changes. since and until limit the events. The filters select the claims, orchestrations and
--- controls whose events are listed; the events of the record itself remain.
+-- The time of a failed claim or an ended orchestration is that of its last change. The event made
+-- good of a failed claim is the next CONFIRMED claim of its group. The journal says who wrote what,
+-- and when: recorded is the load or call that stored a record, changed has the old and the new
+-- value of a member. Only the operator of a store in this process sees them. Other events show
+-- present values, or with as_of_recorded those that the store had then; their amount is the one
+-- before later changes. since and until limit the events. The filters select the claims,
+-- orchestrations and controls whose events are listed; the events of the record itself remain.
 --
 -- $id (id): id of a claim, identity, group or reward address, an address, or a unique group name
 -- $as_of_recorded (time?): show what the store knew at this time, without later changes
@@ -25,7 +25,9 @@
 -- old (text): its value before; null if it was not set
 -- new (text): its value after; null if it is not set
 WITH addresses_of AS (
-  SELECT a.id, a.address, a.payout_group_id, a.created_at
+  SELECT
+    a.id, a.address, a.payout_group_id, a.created_at,
+    coalesce(a.name || ' (' || a.address || ')', a.address) AS shown
   FROM main.reward_addresses AS a
   WHERE a.id = $id
     OR fold_address(a.address) = fold_address($id)
@@ -110,9 +112,9 @@ WITH addresses_of AS (
   SELECT g.created_at, 'group', g.id::VARCHAR, 'created', g.asset_type, NULL, NULL, g.name
   FROM main.payout_groups AS g WHERE g.id::VARCHAR = $id
   UNION ALL
-  SELECT created_at, 'address', id, 'created', NULL, NULL, NULL, address FROM addresses_of
+  SELECT created_at, 'address', id, 'created', NULL, NULL, NULL, shown FROM addresses_of
   UNION ALL
-  SELECT b.at, 'address', b.address_id, 'balance', g.asset_type, b.balance, NULL, a.address
+  SELECT b.at, 'address', b.address_id, 'balance', g.asset_type, b.balance, NULL, a.shown
   FROM main.balances AS b
   JOIN addresses_of AS a ON a.id = b.address_id
   LEFT JOIN main.payout_groups AS g ON g.id = a.payout_group_id

@@ -2,10 +2,10 @@
 -- Between which assets does value move, and how do the orchestrations end?
 -- Without rows: there are no orchestrations that the filters select.
 --
--- The duration of a COMPLETED, FAILED or REJECTED orchestration is updated_at - created_at.
--- Percentiles are by nearest rank. The filter asset selects orchestrations that have the asset as
--- source or as destination. An orchestration has neither chain nor jurisdiction nor payout group:
--- these filters select none.
+-- The duration of a COMPLETED, FAILED or REJECTED orchestration is the time from its creation to
+-- its last change. Percentiles are by nearest rank. The filter asset selects orchestrations that
+-- have the asset as source or as destination. An orchestration has neither chain nor jurisdiction
+-- nor payout group: these filters select none.
 --
 -- $status (texts?): only orchestrations of these statuses
 -- source_asset (text): the asset that goes in

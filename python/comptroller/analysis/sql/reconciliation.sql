@@ -4,10 +4,10 @@
 --
 -- annual_rate = claimed / average_holdings x 365 / days; deviation = annual_rate / median_rate - 1,
 -- where the median is that of the groups of the same asset and ledger in the same month. Claims are
--- CONFIRMED claims by confirmed_at. Holdings are weighted by time. since and until exclude claims
--- created outside them; they do not limit holdings. The filters select rows by their group, whose
--- ledger is the chain; the median is that of all groups. With a filter status that does not select
--- CONFIRMED, nothing counts as claimed.
+-- CONFIRMED claims, in the month of their confirmation. Holdings are weighted by time. since and
+-- until exclude claims created outside them; they do not limit holdings. The filters select rows by
+-- their group, whose ledger is the chain; the median is that of all groups. With a filter status
+-- that does not select CONFIRMED, nothing counts as claimed.
 --
 -- $month (month?): a month such as 2026-05; by default each month with claims or holdings
 -- $tolerance (number = 0.05): the tolerated deviation from the median rate

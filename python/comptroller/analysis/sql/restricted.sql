@@ -17,14 +17,6 @@
 -- reason (text): the reason in prose
 -- created_by (text): the client that created the control, or operator
 -- control (text): the id of the control
-WITH changes AS (
-  SELECT max(greatest(c.created_at, coalesce(c.deleted_at, c.created_at))) AS newest
-  FROM controls AS c
-), days AS (
-  SELECT coalesce($on, utc(date_trunc('day', local(newest)))) AS begins FROM changes
-), spans AS (
-  SELECT begins, utc(local(begins) + INTERVAL 1 DAY) AS ends FROM days
-)
 SELECT
   c.identity_id AS identity,
   i.ref_id AS reference,
@@ -37,7 +29,7 @@ SELECT
   c.created_by,
   c.id AS control
 FROM controls AS c
-CROSS JOIN spans
+CROSS JOIN restricted_span
 LEFT JOIN main.identities AS i ON i.id = c.identity_id
 WHERE c.created_at < ends AND (c.deleted_at IS NULL OR c.deleted_at >= begins)
   AND ($since IS NULL OR c.created_at >= $since) AND ($until IS NULL OR c.created_at < $until)

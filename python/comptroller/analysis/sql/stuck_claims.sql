@@ -2,13 +2,13 @@
 -- Which claims have waited longer than nearly all confirmed claims of their chain?
 -- Without rows: no claim that the filters select waits longer than nearly all confirmed ones.
 --
--- age = as_of - submitted_at; for a claim that is PENDING or has no submitted_at, as_of -
--- created_at. threshold = the percentile, by nearest rank, of confirmed_at - submitted_at of the
--- chain's CONFIRMED claims, whatever the filters. By default, as_of is the newest updated_at. The
--- filter status selects among PENDING and SUBMITTED.
+-- A claim waits from its submission, or from its creation if it is PENDING or has no time of
+-- submission. It is listed if it waits longer than the threshold of its chain: the time within
+-- which the given share of the chain's CONFIRMED claims, whatever the filters, were confirmed after
+-- their submission. The filter status selects among PENDING and SUBMITTED.
 --
--- $as_of (time?): the end of the waiting times; by default the newest updated_at
--- $percentile (share = 0.99): the percentile of its chain's confirmed times; above 0, at most 1
+-- $as_of (time?): the end of the waiting times; by default the newest change of a claim
+-- $percentile (share = 0.99): the share of the threshold, by nearest rank; above 0, at most 1
 -- id (text): the claim
 -- group (text): its payout group
 -- chain (text): its chain; claims without one are compared with each other

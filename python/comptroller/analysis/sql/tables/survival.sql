@@ -1,6 +1,7 @@
 -- The Kaplan-Meier estimate over `timed`, where `took` is the duration of a row that has `ended`,
 -- else a lower bound: for each key the numbers of ended and waiting rows, and the shortest times at
--- which at most a half, a tenth and a hundredth of the rows survive.
+-- which at most a half, a tenth and a hundredth of the rows survive: the time p is the smallest t
+-- with S(t) <= 1 - p + 1e-12, where S(t) is the share that takes longer than t.
 --
 -- For a key without waiting rows these times are the nearest ranks, for which an engine need not
 -- sort; an engine without such an aggregate has no `ranks`. A key of waiting rows alone has none of
