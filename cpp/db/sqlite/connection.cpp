@@ -75,8 +75,7 @@ std::string_view SqliteConnection::index_hint(std::string_view table, std::strin
   if (found != index_hints_.end()) return found->hint;
   std::string definition = "(" + std::string(columns) + ")";
   if (!condition.empty()) definition.append(" WHERE ").append(condition);
-  IndexHint& made = index_hints_.emplace_back(
-      IndexHint{std::string(table), std::string(columns), std::string(condition), {}});
+  std::string hint;
   Query index = query(
       // The index of a UNIQUE constraint has no SQL.
       "WITH known AS (SELECT name, coalesce(replace(replace(sql, char(10), ''), ' ', ''),"
@@ -84,9 +83,11 @@ std::string_view SqliteConnection::index_hint(std::string_view table, std::strin
       " FROM sqlite_schema AS each WHERE type = 'index' AND tbl_name = ?1) SELECT name FROM known"
       " WHERE substr(text, instr(text, '(')) = replace(?2, ' ', '')");
   if (index.bind(1, table).bind(2, definition).step()) {
-    made.hint.append(" INDEXED BY ").append(index.column(0).bytes);
+    hint.append(" INDEXED BY ").append(index.column(0).bytes);
   }
-  return made.hint;
+  // Complete, so that a failure leaves no partial hint behind.
+  index_hints_.push_back({std::string(table), std::string(columns), std::string(condition), hint});
+  return index_hints_.back().hint;
 }
 
 std::vector<Insertion> SqliteConnection::insert_new(const InsertStatement& statement,

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <semaphore>
+#include <string>
 #include <thread>
 
 #include "allocations.hpp"
@@ -90,6 +91,29 @@ TEST_CASE("connections are returned without memory") {
     leases.clear();
   }
   CHECK(database->reader()->query("SELECT 1").step());
+}
+
+TEST_CASE("a hint of an index is complete, although memory ran out before") {
+  const auto hint = [](Connection& connection) {
+    return std::string(connection.index_hint("claims", "customer_id, created_at", ""));
+  };
+  const auto database = sqlite::open("", {.is_temporary = true});
+  const std::string expected = hint(*database->reader());
+  REQUIRE(expected.starts_with(" INDEXED BY "));
+  bool has_failed = true;
+  for (int failing = 1; has_failed; ++failing) {
+    const auto fresh = sqlite::open("", {.is_temporary = true});  // without a known hint
+    const Lease reader = fresh->reader();
+    has_failed = false;
+    try {
+      const FailingAllocations scope(failing);
+      hint(*reader);
+    } catch (const std::exception&) {
+      has_failed = true;
+    }
+    CAPTURE(failing);
+    CHECK(hint(*reader) == expected);
+  }
 }
 
 }  // namespace
