@@ -102,6 +102,11 @@ class Connection : public Statements {
   // From now on, no other write appends to the journal until this write transaction ends.
   virtual void lock_journal() {}
 
+  // A number that changes when a write transaction begins, and when a part of it is undone. While
+  // it stays the same, only this connection has changed what it sees. 0 if the driver does not
+  // know.
+  virtual std::uint64_t writing_state() const { return 0; }
+
   // A number that changes if the schema does, or if a restore replaced the content; as of the last
   // transaction that a Snapshot or the database's writer began.
   virtual std::int64_t content() const = 0;

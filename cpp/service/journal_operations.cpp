@@ -70,7 +70,7 @@ std::vector<store::RecordKey> find_records(db::Connection& connection, const Id&
   store::BoundValues values(connection.symbols());
   db::Query rows = connection.query(
       "SELECT resource, key FROM journal INDEXED BY journal_of_removed"
-      " WHERE substr(content, 1, 9) = '{\"before\"' AND id = ?");
+      " WHERE (effects & 1) <> 0 AND id = ?");
   rows.bind(1, values.identifier(id.value));
   while (rows.step()) {
     found.emplace_back(connection.symbols().text(rows.number(0)), rows.number(1));

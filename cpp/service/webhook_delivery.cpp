@@ -9,7 +9,7 @@
 #include "rules/webhooks.hpp"
 #include "service/authorisation.hpp"
 #include "store/controls.hpp"
-#include "store/record_entries.hpp"
+#include "store/journal.hpp"
 #include "store/tables.hpp"
 
 namespace comptroller::service {
@@ -152,23 +152,11 @@ class Taking {
   std::string status_after(const store::FeedChange& each, const json::RawMembers& written,
                            const ShownRecord& shown) {
     if (shown.status.empty()) return {};
-    const std::string_view member =
-        each.change.resource == ChangedResource::claims ? "onchain_status" : "status";
+    const std::string_view table = enum_text(each.change.resource);
+    const std::string_view member = store::status_member(table);
     if (written.contains(member)) return json::plain_text(written, member);
-    // The next change of the status names the one before.
-    store::RecordEntries later(connection_, {.table = enum_text(each.change.resource),
-                                             .first_key = shown.key,
-                                             .last_key = shown.key,
-                                             .after = each.position.sequence});
-    if (!later.key()) return shown.status;
-    for (const store::RecordEntry& entry : later.take()) {
-      const json::RawMembers content = json::raw_members(entry.content);
-      const auto before = content.find("before");
-      if (before == content.end()) continue;
-      const json::RawMembers members = json::raw_members(before->second);
-      if (members.contains(member)) return json::plain_text(members, member);
-    }
-    return shown.status;
+    return store::status_after(connection_, table, shown.key, each.position.sequence)
+        .value_or(shown.status);
   }
 
   void add(std::vector<WebhookEvent>& events, store::Undelivered event, std::string_view data,

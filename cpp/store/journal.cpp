@@ -1,9 +1,12 @@
 #include "store/journal.hpp"
 
 #include <charconv>
+#include <utility>
 
 #include "json/raw_members.hpp"
 #include "json/writer.hpp"
+#include "model/records/orchestrations.hpp"
+#include "model/records/rewards.hpp"
 #include "store/sql.hpp"
 #include "store/storage.hpp"
 
@@ -14,11 +17,17 @@ namespace {
 using journal::Hash;
 
 constexpr std::size_t hash_size = sizeof(Hash);
-// Smaller subtrees with more than one entry are not stored: they follow from at most 8 hashes.
+// The bytes of an entry's hash in its row. The whole hash follows from the entry.
+constexpr std::size_t short_hash_size = 8;
+// Smaller subtrees are not stored: they follow from at most 8 entries.
 constexpr unsigned first_stored_level = 4;
 
 std::string_view bytes_of(std::span<const Hash> hashes) {
   return {reinterpret_cast<const char*>(hashes.data()), hashes.size_bytes()};
+}
+
+std::string_view short_hash(std::string_view hash) {
+  return hash.substr(0, short_hash_size);
 }
 
 Error broken_tree(std::uint64_t sequence) {
@@ -29,7 +38,7 @@ Error broken_tree(std::uint64_t sequence) {
 // The columns of the journal, in the order of the functions below.
 constexpr std::string_view columns =
     "sequence, recorded_at, actor, customer_id, operation, resource, key, id, content,"
-    " idempotency_key, request_id";
+    " idempotency_key, request_id, effects";
 
 // Writes the members of an entry that follow those of its content, sorted by name.
 class EntryWriter {
@@ -108,9 +117,12 @@ std::uint64_t number_of(const json::RawMembers& members, std::string_view name) 
   return number;
 }
 
-// Brings the head to the state of the connection's transaction. The hash of the last entry shows
-// whether a write was undone, or another process has appended entries.
+// Brings the head to the state of the connection's transaction. If this is not the state after the
+// last append, the hash of the last entry shows whether a write was undone, or another process has
+// appended entries.
 void update_head(db::Connection& connection, JournalHead& head) {
+  const std::uint64_t state = std::exchange(head.writing_state, 0);
+  if (state != 0 && state == connection.writing_state()) return;
   std::uint64_t size = 0;
   {
     db::Query last = connection.query(
@@ -118,7 +130,7 @@ void update_head(db::Connection& connection, JournalHead& head) {
         " WHERE sequence = (SELECT max(sequence) FROM journal)");
     if (last.step()) {
       size = static_cast<std::uint64_t>(last.number(0)) + 1;
-      const std::string_view hash = last.column(1).bytes.substr(0, hash_size);
+      const std::string_view hash = short_hash(last.column(1).bytes);
       if (head.tree.size() == size && head.last_hash == hash) return;
       head.last_hash = hash;
     } else if (head.tree.size() == 0) {
@@ -134,6 +146,16 @@ std::optional<std::string> hashes_in_row(db::Connection& connection, std::uint64
   query.bind(1, static_cast<std::int64_t>(sequence));
   if (!query.step()) return std::nullopt;
   return std::string(query.column(0).bytes);
+}
+
+// Returns the hash of an entry; nullopt if it is archived.
+std::optional<Hash> hash_of_entry(db::Connection& connection, std::uint64_t sequence) {
+  static const std::string sql =
+      "SELECT " + std::string(columns) + " FROM journal WHERE sequence = ?";
+  db::Query query = connection.query(sql);
+  query.bind(1, static_cast<std::int64_t>(sequence));
+  if (!query.step()) return std::nullopt;
+  return journal::leaf_hash(canonical_text(query, connection.symbols()));
 }
 
 // Returns the hash of a subtree of archived entries.
@@ -187,6 +209,39 @@ bool is_archive(std::string_view content) {
   return content.starts_with(R"({"archive":)");
 }
 
+// The names of members cannot occur within a text, whose quotes have escapes.
+std::int64_t effects_of(std::string_view content) {
+  const auto has = [&](std::string_view text) {
+    return content.find(text) != std::string_view::npos;
+  };
+  if (!has(R"("before":{)")) return 0;
+  std::int64_t effects = 0;
+  if (content.starts_with(R"({"before")")) effects |= effect_removed;
+  if (has(R"("payout_group_id":)") || has(R"("identity_id":)") || has(R"("addresses":)")) {
+    effects |= effect_links;
+  }
+  if (has(R"("status":)") || has(R"("onchain_status":)")) effects |= effect_status;
+  return effects;
+}
+
+std::string_view status_member(std::string_view table) {
+  if (table == Claim::table) return "onchain_status";
+  return table == Orchestration::table ? "status" : "";
+}
+
+std::optional<std::string> status_after(db::Connection& connection, std::string_view table,
+                                        std::int64_t key, std::int64_t sequence) {
+  db::Query next = connection.query(
+      "SELECT content FROM journal INDEXED BY journal_of_statuses WHERE (effects & 4) <> 0"
+      " AND resource = ? AND key = ? AND sequence > ? ORDER BY sequence LIMIT 1");
+  next.bind(1, connection.symbols().find(table).value_or(0)).bind(2, key).bind(3, sequence);
+  if (!next.step()) return std::nullopt;
+  const json::RawMembers content = json::raw_members(require_text(next.column(0)));
+  const auto before = content.find("before");
+  if (before == content.end()) return std::nullopt;
+  return json::plain_text(json::raw_members(before->second), status_member(table));
+}
+
 std::string read_record_hashes(db::Connection& connection, std::uint64_t sequence) {
   db::Query query = connection.query("SELECT record_hashes FROM journal WHERE sequence = ?");
   query.bind(1, static_cast<std::int64_t>(sequence));
@@ -195,13 +250,17 @@ std::string read_record_hashes(db::Connection& connection, std::uint64_t sequenc
 
 journal::Hash read_hash(db::Connection& connection, unsigned level, std::uint64_t index) {
   const std::uint64_t sequence = ((index + 1) << level) - 1;
+  if (level == 0) {
+    const auto hash = hash_of_entry(connection, sequence);
+    return hash ? *hash : read_archived_hash(connection, level, index);
+  }
   const auto hashes = hashes_in_row(connection, sequence);
   if (!hashes) return read_archived_hash(connection, level, index);
-  if (level > 0 && level < first_stored_level) {
+  if (level < first_stored_level) {
     return journal::node_hash(read_hash(connection, level - 1, 2 * index),
                               read_hash(connection, level - 1, 2 * index + 1));
   }
-  const std::size_t place = level == 0 ? 0 : (level - first_stored_level + 1) * hash_size;
+  const std::size_t place = short_hash_size + (level - first_stored_level) * hash_size;
   if (hashes->size() < place + hash_size) throw broken_tree(sequence);
   Hash hash{};
   std::memcpy(hash.data(), hashes->data() + place, hash_size);
@@ -209,7 +268,7 @@ journal::Hash read_hash(db::Connection& connection, unsigned level, std::uint64_
 }
 
 std::string stored_hashes(std::span<const journal::Hash> completed) {
-  std::string hashes(bytes_of(completed.first(1)));
+  std::string hashes(short_hash(journal::bytes_of(completed.front())));
   if (completed.size() > first_stored_level) {
     hashes += bytes_of(completed.subspan(first_stored_level));
   }
@@ -224,7 +283,7 @@ void append_entry(db::Connection& connection, JournalHead& head, const Origin& o
   const std::uint64_t sequence = head.tree.size();
   const Hash leaf = journal::leaf_hash(canonical_text(origin, entry, sequence));
   const std::span<const Hash> hashes = head.tree.append(leaf);
-  head.last_hash = bytes_of(hashes.first(1));
+  head.last_hash = short_hash(journal::bytes_of(leaf));
   BoundValues values(connection.symbols());
   const auto text = [](std::string_view value) {
     return value.empty() ? Value::null() : Value::of(value);
@@ -238,15 +297,16 @@ void append_entry(db::Connection& connection, JournalHead& head, const Origin& o
   const Value resource = symbol(entry.resource);
   static const std::string sql = "INSERT INTO journal (" + std::string(columns) +
                                  ", hashes, record_hashes) VALUES"
-                                 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+                                 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
   connection.run(sql, static_cast<std::int64_t>(sequence), origin.recorded_at.microseconds, actor,
                  customer, operation, resource, nullable(entry.key),
                  entry.id.empty() ? Value::null() : values.identifier(entry.id),
                  std::string_view(entry.content),
                  origin.idempotency_key ? Value::blob(*origin.idempotency_key) : Value::null(),
                  origin.request_id ? text(*origin.request_id) : Value::null(),
-                 Value::blob(stored_hashes(hashes)),
+                 effects_of(entry.content), Value::blob(stored_hashes(hashes)),
                  entry.record_hashes.empty() ? Value::null() : Value::blob(entry.record_hashes));
+  head.writing_state = connection.writing_state();
 }
 
 void visit_entries(db::Connection& connection, const EntrySelection& selection,
@@ -283,7 +343,7 @@ void visit_entries(db::Connection& connection, const EntrySelection& selection,
   while (rows.step()) {
     const auto sequence = static_cast<std::uint64_t>(rows.number(0));
     if (!visit({sequence, canonical_text(rows, symbols), require_text(rows.column(8)),
-                rows.column(11).bytes})) {
+                rows.number(11), rows.column(12).bytes})) {
       return;
     }
   }

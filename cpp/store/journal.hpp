@@ -40,11 +40,14 @@ struct NewEntry {
 // batch's tables and their keys. The root decides whether a record was altered; these say which.
 inline constexpr std::size_t record_hash_size = 2;
 
-// The tree of the journal at the last append of this process, and the hash of its last entry then.
+// The tree of the journal at the last append of this process, the stored bytes of the hash of its
+// last entry then, and the writing_state of the connection, of which the tree is; 0 if it may be of
+// another state.
 struct JournalHead {
   std::mutex mutex;
   journal::Tree tree;
   std::string last_hash;
+  std::uint64_t writing_state = 0;
 };
 
 // The number of entries, with the archived ones.
@@ -57,6 +60,18 @@ std::optional<std::int64_t> archive_of(db::Connection& connection, std::uint64_t
 std::int64_t entry_of_newest_archive(db::Connection& connection);
 // Whether the content of an entry is that of an archive.
 bool is_archive(std::string_view content);
+// The values that select the entries of indexes by their column effects; see the migration.
+inline constexpr std::int64_t effect_removed = 1;
+inline constexpr std::int64_t effect_links = 2;
+inline constexpr std::int64_t effect_status = 4;
+// Returns the effects of a change, from the content of its entry.
+std::int64_t effects_of(std::string_view content);
+// The member that has the status of the records of a table; empty if they have none.
+std::string_view status_member(std::string_view table);
+// Returns the status of a record after an entry that does not name it, from the next entry that
+// changes it; nullopt if there is none. Takes the same work for any number of entries.
+std::optional<std::string> status_after(db::Connection& connection, std::string_view table,
+                                        std::int64_t key, std::int64_t sequence);
 // The record_hashes of an entry.
 std::string read_record_hashes(db::Connection& connection, std::uint64_t sequence);
 
@@ -73,8 +88,8 @@ inline journal::ReadHash hash_reader(db::Connection& connection) {
   };
 }
 
-// Returns the hashes that the row of an entry has, of those of the subtrees that it completes: that
-// of the entry itself, and those of subtrees with at least 16 entries.
+// Returns what the row of an entry has of the hashes of the subtrees that it completes: the first 8
+// bytes of that of the entry itself, and those of subtrees with at least 16 entries.
 std::string stored_hashes(std::span<const journal::Hash> completed);
 
 // A stored entry. `text` is its canonical JSON, whose SHA-256 (RFC 9162, leaf) is in the tree.
@@ -82,6 +97,7 @@ struct Entry {
   std::uint64_t sequence = 0;
   std::string text;
   std::string_view content;  // see NewEntry
+  std::int64_t effects = 0;  // see the migration
   std::string_view hashes;   // see the migration
 };
 // A record: its table and its key.

@@ -147,6 +147,9 @@ Expected check_entries(db::Connection& connection, JournalCheck& check) {
     if (entry.hashes != stored_hashes(tree.append(journal::leaf_hash(entry.text)))) {
       findings.add("journal", name + " was altered: its content does not have its hash");
     }
+    if (entry.effects != effects_of(entry.content)) {
+      findings.add("journal", "the effects of " + name + " were altered");
+    }
     if (is_archive(entry.content)) {
       archive = entry.content;
       expected.from = entry.sequence;

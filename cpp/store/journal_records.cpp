@@ -96,7 +96,7 @@ void RecordHistories::find_removed(std::string_view table, const std::string& id
   BoundValues values(connection_.symbols());
   db::Query rows = connection_.query(
       "SELECT key FROM journal INDEXED BY journal_of_removed"
-      " WHERE substr(content, 1, 9) = '{\"before\"' AND id = ? AND resource = ? ORDER BY key");
+      " WHERE (effects & 1) <> 0 AND id = ? AND resource = ? ORDER BY key");
   rows.bind(1, values.identifier(id)).bind(2, connection_.symbols().find(table).value_or(0));
   while (rows.step()) found.push_back({std::string(table), rows.number(0)});
 }
@@ -139,10 +139,8 @@ std::vector<RecordName> find_moved_records(db::Connection& connection,
                                            const std::vector<std::string>& texts,
                                            bool is_in_any_case) {
   Sql sql{
-      "SELECT DISTINCT resource, id FROM journal INDEXED BY journal_of_moves"
-      " WHERE instr(content, '\"before\":{') > 0"
-      " AND (instr(content, '\"payout_group_id\":') > 0 OR instr(content, '\"identity_id\":') > 0"
-      " OR instr(content, '\"addresses\":') > 0) AND (FALSE",
+      "SELECT DISTINCT resource, id FROM journal INDEXED BY journal_of_links"
+      " WHERE (effects & 2) <> 0 AND (FALSE",
       {}};
   for (const std::string& text : texts) {
     sql.add(

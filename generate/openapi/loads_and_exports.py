@@ -30,6 +30,14 @@ _OPTIONS = {
     "customer_id": ("the customer of records that name none", reference("Id")),
     "keep_going": ("stores the valid lines if others are rejected", {"type": "boolean"}),
     "dry_run": ("stores nothing; counts what a load would do", {"type": "boolean"}),
+    "input": (
+        "the name of the file, which the journal records as given",
+        {"type": "string", "minLength": 1, "maxLength": 255},
+    ),
+    "mapping": (
+        "how the file became these records, as JSON text; the journal records it as given",
+        {"type": "string", "contentMediaType": "application/json"},
+    ),
 }
 # RFC 7240.
 _PREFER = {

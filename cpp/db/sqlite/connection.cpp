@@ -1,6 +1,7 @@
 #include "db/sqlite/connection.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -56,6 +57,11 @@ void SqliteConnection::read_now() {
   symbols().forget();
   if (check_content_) check_content_(*this);
   content_ = content;
+}
+
+void SqliteConnection::renew_writing_state() noexcept {
+  static std::atomic<std::uint64_t> last{0};  // of all connections
+  writing_state_ = ++last;
 }
 
 std::optional<sqlite_format::LastCommit> SqliteConnection::begin_present_snapshot() {

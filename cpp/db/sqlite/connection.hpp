@@ -31,7 +31,12 @@ class SqliteConnection final : public Connection, public Handle {
   std::string_view index_hint(std::string_view table, std::string_view columns,
                               std::string_view condition) override;
   const Dialect& dialect() const override;
-  void execute(const std::string& sql) override { Handle::execute(sql); }
+  void execute(const std::string& sql) override {
+    ++executed_;
+    Handle::execute(sql);
+  }
+  // A number that changes when this connection changes the database.
+  std::int64_t changes() const { return sqlite3_total_changes64(handle()) + executed_; }
   std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
                                     const BindRow& bind, std::vector<std::int64_t>& keys) override;
   void begin_snapshot() override;
@@ -55,6 +60,9 @@ class SqliteConnection final : public Connection, public Handle {
   void check_content(std::function<void(SqliteConnection&)> check) {
     check_content_ = std::move(check);
   }
+  std::uint64_t writing_state() const override { return writing_state_; }
+  // Called when a write transaction begins, and when a part of it is undone.
+  void renew_writing_state() noexcept;
   std::int64_t content() const override { return content_.value_or(0); }
   // Whether the log is open. The first read opens it, unless the file was opened as immutable.
   bool has_log() const { return sqlite_format::has_wal(handle()); }
@@ -79,6 +87,8 @@ class SqliteConnection final : public Connection, public Handle {
   PageReader pages_;
   std::function<void(SqliteConnection&)> check_content_;
   bool is_in_snapshot_ = false;
+  std::uint64_t writing_state_ = 0;
+  std::int64_t executed_ = 0;            // calls of execute, whose changes SQLite may not count
   std::optional<std::int64_t> content_;  // of which the symbols are cached
   std::vector<IndexHint> index_hints_;
   std::int64_t schema_of_index_hints_ = 0;

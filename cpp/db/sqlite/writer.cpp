@@ -242,12 +242,14 @@ void Writer::run(const Tasks& batch, const Task& leader) noexcept {
     // The leader is the first task in the queue, so its deadline is the earliest.
     connection_.set_deadline(leader.deadline);
     begin();
-    bool has_succeeded = false;
-    for (Task* const task : batch) {
-      run_one(*task, batch.size() == 1);
-      has_succeeded = has_succeeded || !task->failure;
+    if (!run_together(batch)) {
+      undo();
+      begin();
+      run_apart(batch);
     }
-    if (!has_succeeded) return undo();
+    if (std::ranges::all_of(batch, [](const Task* task) { return bool(task->failure); })) {
+      return undo();
+    }
     connection_.query("COMMIT").run();
     count(batch);
   } catch (...) {
@@ -258,25 +260,44 @@ void Writer::run(const Tasks& batch, const Task& leader) noexcept {
   }
 }
 
-void Writer::run_one(Task& task, bool is_alone) {
-  if (!is_alone) connection_.query("SAVEPOINT task").run();
-  try {
-    // An interrupt undoes the whole transaction, so only a task that is alone in it can be
-    // interrupted.
+// Runs tasks without savepoints, for which SQLite would copy each page that a task changes. Returns
+// false if a task of several failed after it had changed something.
+bool Writer::run_together(const Tasks& batch) {
+  // An interrupt undoes the whole transaction, so only a task that is alone in it can be
+  // interrupted.
+  const bool is_alone = batch.size() == 1;
+  for (Task* const task : batch) {
+    const std::int64_t before = connection_.changes();
     if (is_alone) connection_.set_interrupt(&interrupt_);
+    run_one(*task);
+    if (task->failure && !is_alone && connection_.changes() != before) return false;
+  }
+  return true;
+}
+
+// Runs tasks, each in a savepoint.
+void Writer::run_apart(const Tasks& batch) {
+  for (Task* const task : batch) {
+    task->failure = nullptr;
+    connection_.query("SAVEPOINT task").run();
+    run_one(*task);
+    if (task->failure) connection_.query("ROLLBACK TO task").run();
+    connection_.query("RELEASE task").run();
+  }
+}
+
+void Writer::run_one(Task& task) {
+  try {
     task.work(connection_);
   } catch (...) {
     task.failure = std::current_exception();
-    connection_.symbols().forget();
+    forget_undone();
   }
   connection_.set_interrupt(nullptr);
   // A full disk can end the whole transaction; then the work of all tasks is lost.
   if (!connection_.in_transaction()) {
     throw Error(Code::unavailable, "the store could not be written; nothing was kept");
   }
-  if (is_alone) return;
-  if (task.failure) connection_.query("ROLLBACK TO task").run();
-  connection_.query("RELEASE task").run();
 }
 
 void Writer::run_alone(bool is_patient, const std::function<void()>& work) {
@@ -325,6 +346,13 @@ void Writer::begin() {
   require_place();
   connection_.query("BEGIN IMMEDIATE").run();
   connection_.read_now();
+  connection_.renew_writing_state();
+}
+
+// Forgets what is known of changes that are undone.
+void Writer::forget_undone() noexcept {
+  connection_.symbols().forget();
+  connection_.renew_writing_state();
 }
 
 // Counts the writes of a batch that was committed.
@@ -342,7 +370,7 @@ Commits Writer::commits() const {
 }
 
 void Writer::undo() noexcept {
-  connection_.symbols().forget();
+  forget_undone();
   connection_.roll_back();
 }
 

@@ -1,7 +1,7 @@
 // The only connection that writes, with group commit. Writes queue; the thread of the first one
-// leads: it runs the queued writes in one transaction (a savepoint each), commits once, and reports
-// the outcomes to the other threads. The writer has a thread of its own for writes that no thread
-// waits for.
+// leads: it runs the queued writes in one transaction, commits once, and reports the outcomes to
+// the other threads. If one fails after it has changed something, all run again, each in a
+// savepoint. The writer has a thread of its own for writes that no thread waits for.
 #pragma once
 
 #include <condition_variable>
@@ -89,9 +89,12 @@ class Writer {
   Tasks take_batch();
   Tasks take_alone(const Task& task);
   void run(const Tasks& batch, const Task& leader) noexcept;
-  void run_one(Task& task, bool is_alone);
+  bool run_together(const Tasks& batch);
+  void run_apart(const Tasks& batch);
+  void run_one(Task& task);
   void require_place();
   void begin();
+  void forget_undone() noexcept;
   void count(const Tasks& batch) noexcept;
   void undo() noexcept;
   void checkpoint_if_due() noexcept;

@@ -35,6 +35,7 @@ _PROGRESS_EVERY_S = 0.2
 _PREFERS_PROGRESS = b"progress"  # in Prefer (RFC 7240)
 _PROGRESS_HEADERS = [(b"preference-applied", _PREFERS_PROGRESS), (b"x-accel-buffering", b"no")]
 _MAX_SPOOLING = 8
+_MAX_NAME = 255  # characters of the name of an input
 
 
 class LoadsAndExports:
@@ -103,6 +104,8 @@ class LoadsAndExports:
                     f"/dev/fd/{spool.descriptor}",
                     are_rows=False,
                     only_lines=options.only_lines,
+                    input_name=options.input_name,
+                    mapping=options.mapping,
                     customer_id=options.customer_id,
                     keep_going=options.keep_going,
                     dry_run=options.dry_run,
@@ -353,7 +356,8 @@ def _kind(exchange: Exchange) -> str:
 
 def _options(given: list[tuple[str, str]]) -> LoadOptions:
     arguments.refuse_unknown(
-        (name for name, _ in given), ("customer_id", "keep_going", "dry_run", "format")
+        (name for name, _ in given),
+        ("customer_id", "keep_going", "dry_run", "format", "input", "mapping"),
     )
     named = dict(given)
     if len(named) < len(given):
@@ -364,8 +368,25 @@ def _options(given: list[tuple[str, str]]) -> LoadOptions:
         named.get("customer_id"),
         _flag("keep_going", named),
         _flag("dry_run", named),
+        input_name=_input_name(named.get("input")),
         only_lines="format" in named,
+        mapping=_mapping(named.get("mapping")),
     )
+
+
+def _input_name(text: str | None) -> str | None:
+    if text is not None and not 0 < len(text) <= _MAX_NAME:
+        raise invalid("input", f"must have 1 to {_MAX_NAME} characters")
+    return text
+
+
+def _mapping(text: str | None) -> str | None:
+    try:
+        if text is not None:
+            msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        raise invalid("mapping", "must be JSON text") from None
+    return text
 
 
 def _flag(name: str, named: dict[str, str]) -> bool:

@@ -6,9 +6,10 @@ import os
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
-from urllib.parse import urlencode
+from urllib.parse import quote_plus, urlencode
 from weakref import WeakSet
 
 import msgspec
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _PAGE = [("limit", "1000"), ("order", "ASC")]
 _PIECE = 1 << 18  # bytes
 _REPORT_EVERY_S = 0.1
+_MAX_MAPPING = 8 << 10  # bytes in the query of a load; the head of a request may have 16 KiB
 
 
 class RemoteHost:
@@ -75,6 +77,8 @@ class RemoteHost:
             "keep_going": "true" if options.keep_going else None,
             "dry_run": "true" if options.dry_run else None,
             "format": "ndjson" if given.has_only_lines else None,
+            "input": options.input_name,
+            "mapping": _short_mapping(options.mapping),
         }
         query = urlencode({name: value for name, value in named.items() if value is not None})
         channel = self._session.channel
@@ -204,6 +208,13 @@ class RemoteHost:
 
 async def _never() -> bool:
     return False
+
+
+def _short_mapping(text: str | None) -> str | None:
+    """Returns what the journal says of a mapping; the SHA-256 of a text too long for a request."""
+    if text is None or len(quote_plus(text)) <= _MAX_MAPPING:
+        return text
+    return f'{{"sha256":"{sha256(text.encode()).hexdigest()}"}}'
 
 
 async def _next(pieces: AsyncGenerator[bytes, None]) -> bytes:

@@ -3,10 +3,13 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
+#include <latch>
 #include <numeric>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "db/folder.hpp"
 #include "db/sqlite/connection.hpp"
@@ -169,6 +172,58 @@ TEST_CASE("a symbol of failed work is created again by other work of its commit"
   may_end.set_value();
   CHECK(is_kept.get_future().get());
   CHECK(database->reader()->symbols().find("word") == key);
+}
+
+// Runs works in one commit; returns how often each ran.
+std::vector<int> runs_in_one_commit(Database& database,
+                                    const std::vector<std::function<void(Connection&)>>& works) {
+  std::promise<void> has_begun;
+  std::promise<void> may_end;
+  std::jthread holding([&] {
+    database.write([&](Connection&) {
+      has_begun.set_value();
+      may_end.get_future().wait();
+    });
+  });
+  has_begun.get_future().wait();
+  std::vector<int> runs(works.size());
+  std::latch ended(static_cast<std::ptrdiff_t>(works.size()));
+  for (std::size_t place = 0; place < works.size(); ++place) {
+    database.write_later(
+        [&, place](Connection& connection) {
+          ++runs[place];
+          works[place](connection);
+        },
+        [&](const std::exception_ptr&) { ended.count_down(); });
+  }
+  may_end.set_value();
+  ended.wait();
+  return runs;
+}
+
+TEST_CASE("work runs again if other work of its commit failed after it had changed something") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  const auto inserts = [](std::int64_t key) {
+    return [key](Connection& connection) { insert(connection, key); };
+  };
+  const auto refused = [](Connection&) { throw Error(Code::not_found, ""); };
+  CHECK(runs_in_one_commit(*database, {inserts(1), refused, inserts(2)}) ==
+        std::vector<int>{1, 1, 1});
+  CHECK(count(*database) == 2);
+  const auto fails_late = [](Connection& connection) {
+    insert(connection, 3);
+    throw Error(Code::not_found, "");
+  };
+  CHECK(runs_in_one_commit(*database, {inserts(4), refused, fails_late, fails_late, inserts(3)}) ==
+        std::vector<int>{2, 2, 2, 1, 1});
+  CHECK(count(*database) == 4);
+  const auto makes_view = [](Connection& connection) {
+    connection.execute("CREATE VIEW one AS SELECT 1");
+    throw Error(Code::not_found, "");
+  };
+  CHECK(runs_in_one_commit(*database, {inserts(5), makes_view}) == std::vector<int>{2, 2});
+  CHECK_THROWS_AS(database->reader()->query("SELECT * FROM one"), Error);
+  CHECK(count(*database) == 5);
 }
 
 TEST_CASE("a bulk write is kept or undone as its work returns, while others write") {

@@ -130,6 +130,17 @@ def test_options_are_those_of_the_load_command(
     assert {each.customer_id for each in operator.claims.iter()} == {"acme"}
 
 
+def test_the_journal_records_the_input_and_the_mapping_as_given(
+    core_client: CoreClient, operator: comptroller.Service
+) -> None:
+    query = "?input=m%C3%A4rz.ndjson&mapping=%7B%22sheet%22:%20%22all%22%7D"
+    assert core_client.load(claims(2), query=query).json()["committed"]
+    batch = operator.journal.list()[-1].batch
+    assert batch is not None
+    assert (batch["input"], batch["mapping"]) == ("m\u00e4rz.ndjson", '{"sheet": "all"}')
+    assert operator.journal.verify().ok
+
+
 def test_a_line_has_a_limit_and_the_body_has_none(core_client: CoreClient) -> None:
     def pieces() -> Iterator[bytes]:
         yield LINE % 1
@@ -154,6 +165,10 @@ def test_a_line_has_a_limit_and_the_body_has_none(core_client: CoreClient) -> No
         ("?format=csv", "format"),
         ("?customer_id=", "customer_id"),
         ("?customer_id=%FF", "query"),
+        ("?input=", "input"),
+        ("?input=" + "a" * 256, "input"),
+        ("?mapping=tz", "mapping"),
+        ("?mapping=" + "[" * 5000, "mapping"),
     ],
 )
 def test_an_unknown_option_is_refused(core_client: CoreClient, query: str, field: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -119,3 +121,36 @@ def test_a_client_needs_the_scope_of_the_journal(
         for read in (local.journal.list, local.journal.checkpoint, local.journal.verify):
             with pytest.raises(comptroller.Forbidden):
                 read()
+
+
+def test_a_remote_load_has_its_input_and_mapping(
+    here: comptroller.Service,
+    open_as: Opener,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    there = open_as()
+    path = tmp_path / "März.csv"
+    path.write_text("Name;created_at\nanna;2026-03-01\n")
+    options: dict[str, Any] = {"rename": {"Name": "id"}, "separator": ";"}
+    batches = []
+    for svc in (there, here):
+        assert svc.load("identities", path, tz="UTC", **options).committed
+        batches.append(here.journal.list()[-1].batch or {})
+        path.write_text(path.read_text().replace("anna", "bertha"))
+    for batch in batches:
+        assert batch["input"] == "März.csv"
+        assert json.loads(batch["mapping"]) == {**options, "tz": "UTC"}
+
+
+def test_a_mapping_too_long_for_a_request_has_its_digest(
+    here: comptroller.Service,
+    open_as: Opener,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "identities.csv"
+    column = "x" * 9000
+    path.write_text(f"{column},created_at\nanna,2026-03-01T00:00:00Z\n")
+    assert open_as().load("identities", path, rename={column: "id"}).committed
+    batch = here.journal.list()[-1].batch or {}
+    text = json.dumps({"rename": {column: "id"}}, separators=(",", ":"))
+    assert json.loads(batch["mapping"]) == {"sha256": hashlib.sha256(text.encode()).hexdigest()}

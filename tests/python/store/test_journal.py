@@ -248,7 +248,8 @@ ATTACKS = [
     ("UPDATE journal SET request_id = 'x' WHERE sequence = 3", "entry 3 was altered"),
     ("UPDATE journal SET customer_id = 1 WHERE sequence = 3", "entry 3 was altered"),
     ("UPDATE journal SET key = 2 WHERE sequence = 2", "entry 2 was altered"),
-    ("UPDATE journal SET hashes = zeroblob(32) WHERE sequence = 2", "entry 2 was altered"),
+    ("UPDATE journal SET hashes = zeroblob(8) WHERE sequence = 2", "entry 2 was altered"),
+    ("UPDATE journal SET effects = 7 WHERE sequence = 2", "the effects of entry 2 were altered"),
     (
         "UPDATE journal SET record_hashes = zeroblob(200) WHERE sequence = 5",
         "the short hashes of the records of entry 5 were altered",

@@ -238,6 +238,7 @@ CREATE TABLE journal (
   key bigint,
   id bytea,
   content text COLLATE "C" NOT NULL,
+  effects smallint NOT NULL,
   idempotency_key bytea,
   request_id text COLLATE "C",
   hashes bytea NOT NULL,
@@ -246,13 +247,9 @@ CREATE TABLE journal (
 CREATE INDEX journal_by_record ON journal (resource, key, sequence) WHERE key IS NOT NULL;
 CREATE INDEX journal_of_customer ON journal (customer_id, sequence) WHERE customer_id IS NOT NULL;
 CREATE INDEX journal_of_batches ON journal (sequence) WHERE key IS NULL;
-CREATE INDEX journal_of_removed ON journal (id) WHERE substr(content, 1, 9) = '{"before"';
-CREATE INDEX journal_of_moves ON journal (sequence)
-WHERE instr(content, '"before":{') > 0
-  AND (
-    instr(content, '"payout_group_id":') > 0 OR instr(content, '"identity_id":') > 0
-    OR instr(content, '"addresses":') > 0
-  );
+CREATE INDEX journal_of_removed ON journal (id) WHERE (effects & 1) <> 0;
+CREATE INDEX journal_of_links ON journal (sequence) WHERE (effects & 2) <> 0;
+CREATE INDEX journal_of_statuses ON journal (resource, key, sequence) WHERE (effects & 4) <> 0;
 CREATE TABLE journal_batch_keys (
   customer_id integer NOT NULL,
   sequence bigint NOT NULL,

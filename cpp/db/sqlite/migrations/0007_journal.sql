@@ -1,8 +1,10 @@
 -- The journal: one entry for each change of a record, and one for all records that a load inserted.
--- `hashes` has the SHA-256 of the entry, then those of the subtrees of the Merkle tree (RFC 9162)
--- that it completes, from 16 entries on, smallest first. An entry is never changed. `record_hashes`
--- of a batch has the first two bytes of the hash of each of its records, so that an altered one has
--- a name.
+-- `hashes` has the first 8 bytes of the SHA-256 of the entry, then the hashes of the subtrees of the
+-- Merkle tree (RFC 9162) that it completes, from 16 entries on, smallest first. An entry is never
+-- changed. `record_hashes` of a batch has the first two bytes of the hash of each of its records, so
+-- that an altered one has a name. `effects` follows from the content, as bits, and selects the
+-- entries of the indexes: 1 the record was removed, 2 a link to another record was changed or
+-- removed, 4 a status was.
 CREATE TABLE journal (
   sequence INTEGER PRIMARY KEY,
   recorded_at INTEGER NOT NULL,
@@ -13,6 +15,7 @@ CREATE TABLE journal (
   key INTEGER,
   id ANY,
   content TEXT NOT NULL,
+  effects INTEGER NOT NULL,
   idempotency_key BLOB,
   request_id TEXT,
   hashes BLOB NOT NULL,
@@ -22,15 +25,12 @@ CREATE INDEX journal_by_record ON journal (resource, key) WHERE key IS NOT NULL;
 -- For the change feed: the entries of a client, and the batches.
 CREATE INDEX journal_of_customer ON journal (customer_id) WHERE customer_id IS NOT NULL;
 CREATE INDEX journal_of_batches ON journal (sequence) WHERE key IS NULL;
--- Finds a record that was removed by its id: the content of its last entry has no "after".
-CREATE INDEX journal_of_removed ON journal (id) WHERE substr(content, 1, 9) = '{"before"';
--- Finds records that were linked to another one earlier, and those that were removed.
-CREATE INDEX journal_of_moves ON journal (sequence)
-WHERE instr(content, '"before":{') > 0
-  AND (
-    instr(content, '"payout_group_id":') > 0 OR instr(content, '"identity_id":') > 0
-    OR instr(content, '"addresses":') > 0
-  );
+-- Finds a record that was removed by its id.
+CREATE INDEX journal_of_removed ON journal (id) WHERE (effects & 1) <> 0;
+-- Finds records that were linked to another one earlier.
+CREATE INDEX journal_of_links ON journal (sequence) WHERE (effects & 2) <> 0;
+-- Finds the next change of a record's status, which names the status before.
+CREATE INDEX journal_of_statuses ON journal (resource, key) WHERE (effects & 4) <> 0;
 -- The keys of the records of a batch that belong to a customer (store/customer_keys.hpp), so that the
 -- change feed of a client reads only these.
 CREATE TABLE journal_batch_keys (
