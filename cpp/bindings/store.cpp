@@ -258,7 +258,8 @@ std::pair<arrow::Table, py::cpp_function> stream_with_head(
   const std::shared_ptr<Service> service = store.service();
   const auto head = std::make_shared<service::ObservedHead>();
   const service::Scan scan =
-      service::observe_head(service::scan(*service, principal, kind, to_parameters(parameters),
+      service::observe_head(*service,
+                            service::scan(*service, principal, kind, to_parameters(parameters),
                                           service::Purpose::analysis),
                             principal, head);
   return {make_stream(service, scan, kind, columns),

@@ -107,6 +107,14 @@ void bind_webhooks(py::module_& module) {
           .def_readonly("retries", &service::EventBatch::retries)
           .def_readonly("events", &service::EventBatch::events));
   module.def(
+      "share_webhook_key",
+      [](const Store& store, const Principal& principal) {
+        released(store, [&](service::Service& service) {
+          service::share_webhook_key(service, principal);
+        });
+      },
+      arg("store"), arg("principal"));
+  module.def(
       "active_webhooks",
       [](const Store& store, const Principal& principal) {
         return released(store, [&](service::Service& service) {

@@ -56,6 +56,17 @@ class Conflict : public Error {
   using Error::Error;
 };
 
+// The outcome of Connection::lock_journal: another write has the lock; this one had it already; or
+// it has got it now.
+enum class JournalLock : std::uint8_t { busy, held, taken };
+
+// The connection was lost, or the server is shutting down. Whether the last request was executed is
+// not known. A read can run again on another connection.
+class Lost : public Error {
+ public:
+  using Error::Error;
+};
+
 class Connection : public Statements {
  public:
   Connection() : Connection(std::make_unique<Symbols>(*this)) {}
@@ -99,8 +110,12 @@ class Connection : public Statements {
   // Whether other writes run at the same time as this connection's write transaction. Then the
   // write locks the rows on which it decides (store/row_locks.hpp).
   virtual bool locks_rows() const { return false; }
-  // From now on, no other write appends to the journal until this write transaction ends.
-  virtual void lock_journal() {}
+  // Whether the entries of this write transaction get their sequence numbers after its commit
+  // (store/journal.hpp), because other writes run at the same time.
+  virtual bool sequences_later() const { return false; }
+  // From now on, no other write gives entries of the journal their sequence numbers until this
+  // write transaction ends. `waits` for the write that has the lock.
+  virtual JournalLock lock_journal(bool /*waits*/) { return JournalLock::held; }
 
   // A number that changes when a write transaction begins, and when a part of it is undone. While
   // it stays the same, only this connection has changed what it sees. 0 if the driver does not
@@ -114,6 +129,9 @@ class Connection : public Statements {
   // See Snapshot.
   virtual void begin_snapshot() = 0;
   virtual void end_snapshot() noexcept = 0;
+  // Called in a snapshot: a server of the database ends its statements after a limit, 30 s unless
+  // the address has another one. They then throw unavailable.
+  virtual void limit_time() {}
 
   // Whether the database has exactly these views. They are made again after a record changes.
   virtual bool has_readable_views(std::span<const ReadableView> views) = 0;
@@ -223,8 +241,16 @@ class Database {
   // outcome_unknown if the connection was lost during the commit.
   virtual void write(const std::function<void(Connection&)>& work) = 0;
 
+  // Does the same, unless a bulk write runs or waits; returns whether `work` ran. Waits for at most
+  // 5 s for other writers.
+  virtual bool write_unless_bulk(const std::function<void(Connection&)>& work) {
+    write(work);
+    return true;
+  }
+
   // Queues a write and returns. `done` is called once, on any thread, when `work` is durable, or
-  // with the exception that prevented it; it must not throw or write. Writes that have not begun
+  // with the exception that prevented it; it must not throw or write, but may queue. Writes that
+  // have not begun
   // when the database is closed fail with closed.
   virtual void write_later(std::function<void(Connection&)> work,
                            std::function<void(std::exception_ptr)> done) = 0;

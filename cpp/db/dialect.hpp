@@ -14,6 +14,8 @@ struct Dialect {
   bool has_ordered_branches = false;
   // The maximum number of streams of a list that one statement merges.
   std::size_t max_joined_streams = 0;
+  // Whether entries of the journal wait in `journal_pending` for their sequence numbers.
+  bool has_pending_entries = false;
   // The end of the columns of an index that contains the key.
   std::string_view end_of_index = {};
   // The number of bytes of the blob `keys`.

@@ -160,6 +160,7 @@ Exported export_rows(service::Service& service, const Principal& principal,
                      const ExportOptions& options, std::span<const service::Parameter> filters) {
   const auto head = std::make_shared<service::ObservedHead>();
   const service::Scan scan = service::observe_head(
+      service,
       service::scan(service, principal, options.kind, filters, service::Purpose::exporting),
       principal, head);
   if (options.format != "ndjson" && options.format != "csv") {

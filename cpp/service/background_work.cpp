@@ -15,7 +15,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds between_steps{5};  // lets other writers take their turn
 constexpr milliseconds first_pause{100};  // after a failure
 constexpr milliseconds max_pause{60'000};
 
@@ -65,7 +64,7 @@ void BackgroundWork::run() {
     lock.lock();
     if (is_more == false) continue;
     is_wanted_ = true;
-    changed_.wait_for(lock, is_more ? between_steps : pause, [&] { return is_stopping_; });
+    changed_.wait_for(lock, is_more ? pause_ : pause, [&] { return is_stopping_; });
     pause = is_more ? first_pause : std::min(pause * 2, max_pause);
   }
   is_running_ = false;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -17,8 +18,11 @@ class BackgroundWork {
   // One bounded write; returns whether more work remains.
   using Step = std::function<bool(db::Connection&)>;
 
-  // The database must outlive this object.
-  BackgroundWork(db::Database& database, Step step) : database_(database), step_(std::move(step)) {}
+  // The database must outlive this object. After a step that leaves work, the thread pauses, so
+  // that other writers take their turn.
+  BackgroundWork(db::Database& database, Step step,
+                 std::chrono::milliseconds pause = std::chrono::milliseconds(5))
+      : database_(database), step_(std::move(step)), pause_(pause) {}
   ~BackgroundWork() { stop(); }
   BackgroundWork(const BackgroundWork&) = delete;
   BackgroundWork& operator=(const BackgroundWork&) = delete;
@@ -40,6 +44,7 @@ class BackgroundWork {
 
   db::Database& database_;
   Step step_;
+  std::chrono::milliseconds pause_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::thread thread_;

@@ -56,6 +56,40 @@ struct DeferredWrites::State {
   Signal signal;
 };
 
+// Queues a write, which may be repeated once. Its outcome replaces `queued`.
+void DeferredWrites::queue(Service& service, const std::shared_ptr<State>& state,
+                           const std::shared_ptr<PendingWrite>& write,
+                           std::list<Completed>::iterator queued, bool may_repeat) {
+  const auto can_repeat = [may_repeat, write](const std::exception_ptr& failure) {
+    if (!may_repeat || !failure) return false;
+    try {
+      std::rethrow_exception(failure);
+    } catch (const Error& error) {
+      return write->can_repeat(error);
+    } catch (...) {
+      return false;
+    }
+  };
+  service.database()->write_later(
+      [write](db::Connection& connection) { write->run(connection); },
+      [&service, state, queued, write, can_repeat](std::exception_ptr failure) noexcept {
+        if (can_repeat(failure)) {
+          try {
+            return queue(service, state, write, queued, false);
+          } catch (...) {
+            failure = std::current_exception();
+          }
+        }
+        write->end();
+        service.sequence_entries_later();
+        const std::lock_guard guard(state->mutex);
+        queued->answer = std::move(write->answer());
+        queued->failure = failure;
+        state->ended.splice(state->ended.end(), state->queued, queued);
+        if (state->ended.size() == 1) state->signal.set();
+      });
+}
+
 DeferredWrites::DeferredWrites() : state_(std::make_shared<State>()) {}
 
 DeferredWrites::Ticket DeferredWrites::submit(Service& service, const Principal& principal,
@@ -66,16 +100,7 @@ DeferredWrites::Ticket DeferredWrites::submit(Service& service, const Principal&
   const auto queued = state_->queued.insert(state_->queued.end(), {ticket, {}, nullptr});
   lock.unlock();
   try {
-    service.database()->write_later(
-        [write](db::Connection& connection) { write->run(connection); },
-        [state = state_, queued, write](const std::exception_ptr& failure) noexcept {
-          write->end();
-          const std::lock_guard guard(state->mutex);
-          queued->answer = std::move(write->answer());
-          queued->failure = failure;
-          state->ended.splice(state->ended.end(), state->queued, queued);
-          if (state->ended.size() == 1) state->signal.set();
-        });
+    queue(service, state_, write, queued, true);
   } catch (...) {
     lock.lock();
     state_->queued.erase(queued);

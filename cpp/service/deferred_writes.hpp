@@ -36,6 +36,10 @@ class DeferredWrites {
  private:
   struct State;
 
+  static void queue(Service& service, const std::shared_ptr<State>& state,
+                    const std::shared_ptr<PendingWrite>& write,
+                    std::list<Completed>::iterator queued, bool may_repeat);
+
   std::shared_ptr<State> state_;  // shared with the queued writes
 };
 

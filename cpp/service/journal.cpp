@@ -62,9 +62,14 @@ struct Histories {
 // A snapshot of the store for a principal with the scope.
 struct Reading {
   Reading(Service& service, const Principal& principal, std::string_view scope)
-      : lease((service.check_usable(), require_scope(principal, scope, false),
-               service.database()->reader())),
-        snapshot(*lease) {}
+      : lease(lend(service, principal, scope)), snapshot(*lease) {}
+
+  static db::Lease lend(Service& service, const Principal& principal, std::string_view scope) {
+    service.check_usable();
+    require_scope(principal, scope, false);
+    service.sequence_entries();
+    return service.database()->reader();
+  }
 
   journal::ReadHash read_hash() { return store::hash_reader(*lease); }
 
@@ -124,8 +129,10 @@ JournalHead earlier_head(Service& service, const Principal& principal, std::uint
   return {size, digits_of(journal::tree_of(size, reading.read_hash()).root())};
 }
 
-Scan observe_head(Scan scan, const Principal& principal, std::shared_ptr<ObservedHead> head) {
+Scan observe_head(Service& service, Scan scan, const Principal& principal,
+                  std::shared_ptr<ObservedHead> head) {
   if (!principal.is_operator()) return scan;
+  service.sequence_entries();
   scan.listing = [listing = std::move(scan.listing),
                   head = std::move(head)](db::Connection& connection) {
     head->set(journal_head(connection));

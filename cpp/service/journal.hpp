@@ -47,8 +47,10 @@ class ObservedHead {
   mutable std::mutex mutex_;
   std::optional<JournalHead> head_;
 };
-// Returns a scan that sets `head` when it reads.
-Scan observe_head(Scan scan, const Principal& principal, std::shared_ptr<ObservedHead> head);
+// Returns a scan that sets `head` when it reads. Where writes run at once, the scan may see changes
+// whose entries follow the head.
+Scan observe_head(Service& service, Scan scan, const Principal& principal,
+                  std::shared_ptr<ObservedHead> head);
 
 // Each function throws insufficient_scope unless the principal may read as the operator.
 

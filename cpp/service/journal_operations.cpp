@@ -125,9 +125,7 @@ InclusionProof prove(Context& context, const ProveEntry& request) {
   return prove_entry(connection, sequence, head);
 }
 
-}  // namespace
-
-std::vector<Operation> journal_operations() {
+std::vector<Operation> make_operations() {
   const Endpoints changes{"changes", "/changes", versioned(), "changes:read", ""};
   const Endpoints journal{"journal", "/journal", versioned(), read_journal, ""};
   return {
@@ -155,6 +153,14 @@ std::vector<Operation> journal_operations() {
                 .details = "An addition to the interface.",
                 .errors = {{Code::not_found,
                             "there is no such entry, or it belongs to another customer"}}})};
+}
+
+}  // namespace
+
+std::vector<Operation> journal_operations() {
+  std::vector<Operation> operations = make_operations();
+  for (Operation& operation : operations) operation.reads_journal = true;
+  return operations;
 }
 
 }  // namespace comptroller::service

@@ -61,6 +61,7 @@ struct Operation {
   FIELD(std::string_view, answer);      // the type name of its answer, or of the items of a page
   std::function<Prepare> prepare = {};  // reads the request of a call
   DescribeTypes* describe_types = nullptr;  // of its request and answer
+  bool reads_journal = false;
 };
 
 // Adds to an operation what follows from its scope, its list or the id in its path.

@@ -16,6 +16,11 @@ class PendingWrite {
   PendingWrite(CallResources& resources, Principal principal, const Call& call);
 
   void run(db::Connection& connection);
+  // Whether it can run again after this failure: the outcome of the commit is unknown, and the
+  // answer that may have been stored with the key shows it.
+  bool can_repeat(const Error& failure) const {
+    return failure.code() == Code::outcome_unknown && reservation_;
+  }
   // Releases the key. The resources are not used after this.
   void end() noexcept { reservation_.reset(); }
   Answer& answer() { return answer_; }

@@ -13,6 +13,7 @@
 #include "service/operation.hpp"
 #include "store/customers.hpp"
 #include "store/idempotency.hpp"
+#include "store/journal.hpp"
 #include "store/journal_snapshot.hpp"
 #include "store/jurisdiction_changes.hpp"
 #include "store/operator_indexes.hpp"
@@ -23,6 +24,7 @@ namespace comptroller::service {
 namespace {
 
 constexpr std::size_t max_idempotency_key = 255;
+constexpr std::chrono::milliseconds between_sequencing{50};
 
 // Creates the initial contents of a store: its secret, the default customer, the readable views.
 void initialise_store(db::Database& database, Timestamp now,
@@ -108,10 +110,19 @@ Service::Service(std::unique_ptr<db::Database> database, Environment environment
                                                    are_changes_left;
                                           }}} {
   initialise_store(*database_, resources_.environment.now(), progress);
+  if (database_->is_writable() && database_->reader()->dialect().has_pending_entries) {
+    sequencer_.emplace(
+        *database_,
+        [this](db::Connection& connection) {
+          return store::sequence_entries(connection, resources_.journal_head, false) != 0;
+        },
+        between_sequencing);
+  }
   resume_background_work();
 }
 
 Service::~Service() {
+  if (sequencer_) sequencer_->stop();
   resources_.background.stop();
   database_.reset();  // ends queued writes, which use the other members
 }
@@ -124,9 +135,30 @@ void Service::resume_background_work() noexcept {
   }
 }
 
+void Service::sequence_entries() {
+  if (!sequencer_) return;
+  try {
+    bool is_more = store::has_pending_entries(*database_->reader());
+    while (is_more) {
+      is_more = false;
+      database_->write_unless_bulk([&](db::Connection& connection) {
+        const auto sequenced = store::sequence_entries(connection, resources_.journal_head, true);
+        is_more = sequenced == store::max_sequenced;
+      });
+    }
+  } catch (const Error& error) {
+    if (error.code() == Code::closed) throw;
+  }
+}
+
+void Service::sequence_entries_later() noexcept {
+  if (sequencer_) sequencer_->start();
+}
+
 void Service::close() {
   is_closed_ = true;
   database_->interrupt();
+  if (sequencer_) sequencer_->stop();
   resources_.background.stop();
 }
 
@@ -180,16 +212,26 @@ Answer Service::call(const Principal& principal, const Call& call) {
     try {
       database_->write(run);
     } catch (const Error& error) {
-      // The answer that may have been kept says whether the write was executed.
-      if (error.code() != Code::outcome_unknown || !call.idempotency_key) throw;
+      if (!write.can_repeat(error)) throw;
       database_->write(run);
     }
+    sequence_entries_later();
     return std::move(write.answer());
   }
   const PreparedCall read = prepare_read(principal, call);
-  const db::Lease connection = database_->reader();
-  const db::Snapshot snapshot(*connection);
-  return {run(read, principal, *connection), false};
+  if (call.operation->reads_journal) sequence_entries();
+  const auto answer = [&] {
+    const db::Lease connection = database_->reader();
+    const db::Snapshot snapshot(*connection);
+    connection->limit_time();
+    return Answer{run(read, principal, *connection), false};
+  };
+  try {
+    return answer();
+  } catch (const db::Lost&) {      // NOLINT(bugprone-empty-catch): it runs again once
+  } catch (const db::Conflict&) {  // NOLINT(bugprone-empty-catch): a standby removed what it read
+  }
+  return answer();
 }
 
 }  // namespace comptroller::service

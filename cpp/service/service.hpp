@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "db/database.hpp"
@@ -37,6 +38,12 @@ class Service {
   // Runs a read in the caller's snapshot.
   std::string run(const PreparedCall& read, const Principal& principal, db::Connection& snapshot);
 
+  // Gives the entries of committed writes their sequence numbers, so that a read which begins later
+  // finds them in the journal. Leaves them without if it cannot now, such as beside a load.
+  void sequence_entries();
+  // Does so soon, on another thread. Called after a write.
+  void sequence_entries_later() noexcept;
+
   // Throws closed after close(), and in a forked child of the process that opened the store.
   void check_usable() const;
   // Rejects later calls, and ends running reads, loads and background work; other running writes
@@ -57,6 +64,7 @@ class Service {
   pid_t process_;
   std::atomic<bool> is_closed_ = false;
   CallResources resources_;
+  std::optional<BackgroundWork> sequencer_;  // only if entries get their sequence numbers later
 };
 
 }  // namespace comptroller::service

@@ -12,6 +12,10 @@
 
 namespace comptroller::service {
 
+// Makes the webhook key that of all servers of the store's database, before events are delivered.
+// Throws unusable if these have another one. Does nothing for a store in a file, or without a key.
+void share_webhook_key(Service& service, const Principal& principal);
+
 // Signs requests with the present secret, and after a rotation also with the one before.
 class WebhookSigners {
  public:

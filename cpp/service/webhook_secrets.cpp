@@ -34,6 +34,10 @@ Digest hmac(std::string_view key, std::string_view text) {
   return digest;
 }
 
+std::string fingerprint_of(std::string_view key) {
+  return std::string(text_of_bytes(hmac(key, "fingerprint")));
+}
+
 }  // namespace
 
 std::string require_key(const Environment& environment) {
@@ -41,6 +45,27 @@ std::string require_key(const Environment& environment) {
   throw Error(
       Code::unsupported,
       "this store has no key for webhooks; a database needs a state folder (state, --state)");
+}
+
+std::string require_key(const Environment& environment, db::Connection& connection) {
+  std::string key = require_key(environment);
+  if (!connection.dialect().is_remote) return key;
+  db::Query shared =
+      connection.query("SELECT value FROM secrets WHERE name = 'webhook key fingerprint'");
+  if (shared.step() && shared.column(0).bytes != fingerprint_of(key)) {
+    throw Error(Code::unusable,
+                "the webhook key of this server is not that of the others: copy store.webhook-key "
+                "from the state folder of a server that delivers webhooks");
+  }
+  return key;
+}
+
+void share_key(const Environment& environment, db::Connection& connection) {
+  connection.run(
+      "INSERT INTO secrets (name, value) VALUES ('webhook key fingerprint', ?)"
+      " ON CONFLICT DO NOTHING",
+      db::Value::blob(fingerprint_of(require_key(environment))));
+  require_key(environment, connection);
 }
 
 WebhookSigner::WebhookSigner(std::string_view key, std::string_view secret_id)

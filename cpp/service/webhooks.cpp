@@ -97,7 +97,7 @@ WebhookSecret get_secret(Context& context, const ById& request) {
   // A read, because the answer of a write with an idempotency key is stored.
   require_scope(context.principal, webhooks_write, true);
   const store::SecretIds ids = store::secret_ids(context.connection, key);
-  const WebhookSigner signer(require_key(context.environment), ids.current);
+  const WebhookSigner signer(require_key(context.environment, context.connection), ids.current);
   WebhookSecret secret;
   secret.secret.value = signer.secret();
   secret.public_key.value = signer.public_key();
@@ -149,12 +149,12 @@ WebhookDelivery test_webhook(Context& context, const ById& request) {
       .next_attempt_at = context.now,
   };
   store::keep_undelivered(context.connection, key, event);
-  return show(require_key(context.environment), event);
+  return show(require_key(context.environment, context.connection), event);
 }
 
 WebhookDeliveries list_deliveries(Context& context, const ById& request) {
   const std::int64_t key = key_of(context, request.id);
-  const std::string webhook_key = require_key(context.environment);
+  const std::string webhook_key = require_key(context.environment, context.connection);
   WebhookDeliveries deliveries;
   for (auto& event : store::undelivered(context.connection, key, max_shown_deliveries)) {
     deliveries.items.push_back(show(webhook_key, std::move(event)));

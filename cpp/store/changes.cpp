@@ -1,12 +1,17 @@
 #include "store/changes.hpp"
 
 #include "model/hexadecimal.hpp"
+#include "store/journal.hpp"
 
 namespace comptroller::store {
 
 std::int64_t Changes::last_key(std::string_view table) {
   db::Query query = connection().query("SELECT max(key) FROM " + std::string(table));
   return query.step() ? query.column(0).integer : 0;
+}
+
+void Changes::lock_journal() {
+  store::lock_journal(connection(), head_);
 }
 
 void Changes::begin_part(std::string_view table) {

@@ -55,6 +55,9 @@ class Changes {
   // Whether entries were appended, which another connection has not got.
   bool has_appended() const { return has_appended_; }
 
+  // See store::lock_journal.
+  void lock_journal();
+
   // From now on, inserted records are not entries of their own, but part of one batch.
   void begin_batch() { is_batch_ = true; }
   bool is_batch() const { return is_batch_; }

@@ -1,6 +1,9 @@
 #include "store/journal.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <memory>
 #include <utility>
 
 #include "json/raw_members.hpp"
@@ -35,10 +38,11 @@ Error broken_tree(std::uint64_t sequence) {
                         " of the journal is missing or has no hash");
 }
 
-// The columns of the journal, in the order of the functions below.
+// The columns of an entry after its sequence, in the order of the functions below.
 constexpr std::string_view columns =
-    "sequence, recorded_at, actor, customer_id, operation, resource, key, id, content,"
-    " idempotency_key, request_id, effects";
+    "recorded_at, actor, customer_id, operation, resource, key, id, content, idempotency_key,"
+    " request_id";
+constexpr std::size_t column_count = 11;
 
 // Writes the members of an entry that follow those of its content, sorted by name.
 class EntryWriter {
@@ -81,8 +85,8 @@ std::string canonical_text(const Origin& origin, const NewEntry& entry, std::uin
   return text;
 }
 
-// The canonical JSON of a stored entry.
-std::string canonical_text(db::Query& row, db::Symbols& symbols) {
+// The canonical JSON of a stored entry. The first column of the row is not read.
+std::string canonical_text(auto& row, std::uint64_t sequence, db::Symbols& symbols) {
   const auto is_set = [&](int index) { return !row.column(index).is_null(); };
   const auto symbol = [&](int index) { return std::string(symbols.text(row.number(index))); };
   std::string text;
@@ -101,10 +105,36 @@ std::string canonical_text(db::Query& row, db::Symbols& symbols) {
   writer.write("recorded_at", require_time(row.number(1)));
   if (is_set(10)) writer.write("request_id", require_text(row.column(10)));
   if (is_set(5)) writer.write("resource", std::string_view(symbol(5)));
-  writer.write("sequence", row.number(0));
+  writer.write("sequence", sequence);
   writer.close();
   return text;
 }
+
+// A pending entry, whose first column is its place.
+class PendingEntry {
+ public:
+  explicit PendingEntry(db::Query& row) {
+    std::size_t size = 0;
+    for (std::size_t index = 0; index < column_count; ++index) {
+      values_[index] = row.column(static_cast<int>(index));
+      size += values_[index].bytes.size();
+    }
+    bytes_ = std::make_unique<char[]>(size);
+    char* end = bytes_.get();
+    for (Value& value : values_) {
+      const std::string_view bytes = value.bytes;
+      value.bytes = {end, bytes.size()};
+      end = std::ranges::copy(bytes, end).out;
+    }
+  }
+
+  const Value& column(int index) const { return values_.at(static_cast<std::size_t>(index)); }
+  std::int64_t number(int index) const { return column(index).integer; }
+
+ private:
+  std::array<Value, column_count> values_;
+  std::unique_ptr<char[]> bytes_;
+};
 
 // Returns a number; 0 if it is missing.
 std::uint64_t number_of(const json::RawMembers& members, std::string_view name) {
@@ -140,6 +170,77 @@ void update_head(db::Connection& connection, JournalHead& head) {
   head.tree = journal::tree_of(size, hash_reader(connection));
 }
 
+const db::InsertStatement& insertion_of_entry() {
+  static const db::InsertStatement statement{
+      "journal",
+      {},
+      "INSERT INTO journal (sequence, " + std::string(columns) +
+          ", effects, hashes, record_hashes)"
+          " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
+  return statement;
+}
+
+// Binds the columns of an entry from the parameter `first` on.
+void bind_entry(db::Query& insert, int first, const Origin& origin, const NewEntry& entry,
+                BoundValues& values) {
+  const auto symbol = [&](std::string_view value) {
+    return value.empty() ? Value::null() : values.symbol(value);
+  };
+  const std::array bound{
+      Value::of(origin.recorded_at.microseconds),
+      symbol(origin.actor),
+      symbol(entry.customer),
+      symbol(origin.operation),
+      symbol(entry.resource),
+      nullable(entry.key),
+      entry.id.empty() ? Value::null() : values.identifier(entry.id),
+      Value::of(std::string_view(entry.content)),
+      origin.idempotency_key ? Value::blob(*origin.idempotency_key) : Value::null(),
+      origin.request_id && !origin.request_id->empty()
+          ? Value::of(std::string_view(*origin.request_id))
+          : Value::null()};
+  for (const Value& value : bound) insert.bind(first++, value);
+}
+
+// Gives the first pending entries their sequence numbers; returns how many.
+std::size_t sequence_batch(db::Connection& connection, JournalHead& head) {
+  static const std::string take =
+      "DELETE FROM journal_pending WHERE place IN"
+      " (SELECT place FROM journal_pending ORDER BY place LIMIT ?) RETURNING place, " +
+      std::string(columns);
+  std::vector<PendingEntry> entries;
+  {
+    db::Query taken = connection.query(take);
+    taken.bind(1, static_cast<std::int64_t>(max_sequenced));
+    while (taken.step()) entries.emplace_back(taken);
+  }
+  if (entries.empty()) return 0;
+  std::ranges::sort(entries, {}, [](const PendingEntry& entry) { return entry.number(0); });
+  const std::lock_guard lock(head.mutex);
+  update_head(connection, head);
+  const std::uint64_t first = head.tree.size();
+  std::vector<std::string> hashes;
+  for (PendingEntry& entry : entries) {
+    const std::uint64_t sequence = head.tree.size();
+    const Hash leaf = journal::leaf_hash(canonical_text(entry, sequence, connection.symbols()));
+    hashes.push_back(stored_hashes(head.tree.append(leaf)));
+    head.last_hash = short_hash(journal::bytes_of(leaf));
+  }
+  std::vector<std::int64_t> keys;
+  connection.insert_new(
+      insertion_of_entry(), entries.size(),
+      [&](db::Query& insert, std::size_t row) {
+        insert.bind(1, static_cast<std::int64_t>(first + row));
+        for (int index = 1; index < static_cast<int>(column_count); ++index) {
+          insert.bind(index + 1, entries[row].column(index));
+        }
+        insert.bind(12, effects_of(require_text(entries[row].column(8))));
+        insert.bind(13, Value::blob(hashes[row])).bind(14, Value::null());
+      },
+      keys);
+  return entries.size();
+}
+
 // Returns the hashes in the row of an entry; nullopt if it is archived.
 std::optional<std::string> hashes_in_row(db::Connection& connection, std::uint64_t sequence) {
   db::Query query = connection.query("SELECT hashes FROM journal WHERE sequence = ?");
@@ -151,11 +252,11 @@ std::optional<std::string> hashes_in_row(db::Connection& connection, std::uint64
 // Returns the hash of an entry; nullopt if it is archived.
 std::optional<Hash> hash_of_entry(db::Connection& connection, std::uint64_t sequence) {
   static const std::string sql =
-      "SELECT " + std::string(columns) + " FROM journal WHERE sequence = ?";
+      "SELECT sequence, " + std::string(columns) + " FROM journal WHERE sequence = ?";
   db::Query query = connection.query(sql);
   query.bind(1, static_cast<std::int64_t>(sequence));
   if (!query.step()) return std::nullopt;
-  return journal::leaf_hash(canonical_text(query, connection.symbols()));
+  return journal::leaf_hash(canonical_text(query, sequence, connection.symbols()));
 }
 
 // Returns the hash of a subtree of archived entries.
@@ -231,15 +332,27 @@ std::string_view status_member(std::string_view table) {
 
 std::optional<std::string> status_after(db::Connection& connection, std::string_view table,
                                         std::int64_t key, std::int64_t sequence) {
+  const std::int64_t resource = connection.symbols().find(table).value_or(0);
+  const auto status_before = [&](std::string_view content) -> std::optional<std::string> {
+    const json::RawMembers members = json::raw_members(content);
+    const auto before = members.find("before");
+    if (before == members.end()) return std::nullopt;
+    return json::plain_text(json::raw_members(before->second), status_member(table));
+  };
   db::Query next = connection.query(
       "SELECT content FROM journal INDEXED BY journal_of_statuses WHERE (effects & 4) <> 0"
       " AND resource = ? AND key = ? AND sequence > ? ORDER BY sequence LIMIT 1");
-  next.bind(1, connection.symbols().find(table).value_or(0)).bind(2, key).bind(3, sequence);
-  if (!next.step()) return std::nullopt;
-  const json::RawMembers content = json::raw_members(require_text(next.column(0)));
-  const auto before = content.find("before");
-  if (before == content.end()) return std::nullopt;
-  return json::plain_text(json::raw_members(before->second), status_member(table));
+  next.bind(1, resource).bind(2, key).bind(3, sequence);
+  if (next.step()) return status_before(require_text(next.column(0)));
+  if (!connection.dialect().has_pending_entries) return std::nullopt;
+  db::Query pending = connection.query(
+      "SELECT content FROM journal_pending WHERE resource = ? AND key = ? ORDER BY place");
+  pending.bind(1, resource).bind(2, key);
+  while (pending.step()) {
+    const std::string_view content = require_text(pending.column(0));
+    if ((effects_of(content) & effect_status) != 0) return status_before(content);
+  }
+  return std::nullopt;
 }
 
 std::string read_record_hashes(db::Connection& connection, std::uint64_t sequence) {
@@ -277,36 +390,45 @@ std::string stored_hashes(std::span<const journal::Hash> completed) {
 
 void append_entry(db::Connection& connection, JournalHead& head, const Origin& origin,
                   const NewEntry& entry) {
-  connection.lock_journal();
+  BoundValues values(connection.symbols());
+  if (connection.sequences_later() && entry.key) {
+    static const std::string sql = "INSERT INTO journal_pending (" + std::string(columns) +
+                                   ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    db::Query insert = connection.query(sql);
+    bind_entry(insert, 1, origin, entry, values);
+    insert.run();
+    return;
+  }
+  lock_journal(connection, head);
   const std::lock_guard lock(head.mutex);
   update_head(connection, head);
   const std::uint64_t sequence = head.tree.size();
   const Hash leaf = journal::leaf_hash(canonical_text(origin, entry, sequence));
-  const std::span<const Hash> hashes = head.tree.append(leaf);
+  const std::string hashes = stored_hashes(head.tree.append(leaf));
   head.last_hash = short_hash(journal::bytes_of(leaf));
-  BoundValues values(connection.symbols());
-  const auto text = [](std::string_view value) {
-    return value.empty() ? Value::null() : Value::of(value);
-  };
-  const auto symbol = [&](std::string_view value) {
-    return value.empty() ? Value::null() : values.symbol(value);
-  };
-  const Value actor = symbol(origin.actor);
-  const Value customer = symbol(entry.customer);
-  const Value operation = symbol(origin.operation);
-  const Value resource = symbol(entry.resource);
-  static const std::string sql = "INSERT INTO journal (" + std::string(columns) +
-                                 ", hashes, record_hashes) VALUES"
-                                 " (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-  connection.run(sql, static_cast<std::int64_t>(sequence), origin.recorded_at.microseconds, actor,
-                 customer, operation, resource, nullable(entry.key),
-                 entry.id.empty() ? Value::null() : values.identifier(entry.id),
-                 std::string_view(entry.content),
-                 origin.idempotency_key ? Value::blob(*origin.idempotency_key) : Value::null(),
-                 origin.request_id ? text(*origin.request_id) : Value::null(),
-                 effects_of(entry.content), Value::blob(stored_hashes(hashes)),
-                 entry.record_hashes.empty() ? Value::null() : Value::blob(entry.record_hashes));
+  db::Query insert = connection.query(insertion_of_entry().sql);
+  insert.bind(1, static_cast<std::int64_t>(sequence));
+  bind_entry(insert, 2, origin, entry, values);
+  insert.bind(12, effects_of(entry.content)).bind(13, Value::blob(hashes));
+  insert.bind(14, entry.record_hashes.empty() ? Value::null() : Value::blob(entry.record_hashes));
+  insert.run();
   head.writing_state = connection.writing_state();
+}
+
+void lock_journal(db::Connection& connection, JournalHead& head) {
+  if (connection.lock_journal(true) != db::JournalLock::taken) return;
+  while (sequence_batch(connection, head) == max_sequenced) {
+  }
+}
+
+bool has_pending_entries(db::Connection& connection) {
+  return connection.query("SELECT place FROM journal_pending ORDER BY place LIMIT 1").step();
+}
+
+std::optional<std::size_t> sequence_entries(db::Connection& connection, JournalHead& head,
+                                            bool waits) {
+  if (connection.lock_journal(waits) == db::JournalLock::busy) return std::nullopt;
+  return sequence_batch(connection, head);
 }
 
 void visit_entries(db::Connection& connection, const EntrySelection& selection,
@@ -318,8 +440,12 @@ void visit_entries(db::Connection& connection, const EntrySelection& selection,
   Sql sql;
   // Adds the entries that an index and a condition select.
   const auto add_arm = [&](std::string_view index, const Sql& condition) {
-    sql.add(sql.text.empty() ? "SELECT " : " UNION ALL SELECT ").add(columns);
-    sql.add(", hashes FROM journal ").add(index).add(" WHERE ").add(condition);
+    sql.add(sql.text.empty() ? "SELECT " : " UNION ALL SELECT ").add("sequence, ");
+    sql.add(columns)
+        .add(", effects, hashes FROM journal ")
+        .add(index)
+        .add(" WHERE ")
+        .add(condition);
     sql.add(" AND sequence >= ?", Value::of(static_cast<std::int64_t>(selection.from)));
     sql.add(" AND sequence < ?", Value::of(static_cast<std::int64_t>(selection.end)));
     if (selection.resource)
@@ -342,7 +468,7 @@ void visit_entries(db::Connection& connection, const EntrySelection& selection,
   db::Query rows = sql.add(" ORDER BY 1").query_many(connection);
   while (rows.step()) {
     const auto sequence = static_cast<std::uint64_t>(rows.number(0));
-    if (!visit({sequence, canonical_text(rows, symbols), require_text(rows.column(8)),
+    if (!visit({sequence, canonical_text(rows, sequence, symbols), require_text(rows.column(8)),
                 rows.number(11), rows.column(12).bytes})) {
       return;
     }

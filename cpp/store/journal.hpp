@@ -40,7 +40,7 @@ struct NewEntry {
 // batch's tables and their keys. The root decides whether a record was altered; these say which.
 inline constexpr std::size_t record_hash_size = 2;
 
-// The tree of the journal at the last append of this process, the stored bytes of the hash of its
+// The tree of the journal as this process last extended it, the stored bytes of the hash of its
 // last entry then, and the writing_state of the connection, of which the tree is; 0 if it may be of
 // another state.
 struct JournalHead {
@@ -75,9 +75,31 @@ std::optional<std::string> status_after(db::Connection& connection, std::string_
 // The record_hashes of an entry.
 std::string read_record_hashes(db::Connection& connection, std::uint64_t sequence);
 
-// Appends an entry in the connection's transaction.
+// Appends an entry in the connection's transaction. It may get its sequence number later.
 void append_entry(db::Connection& connection, JournalHead& head, const Origin& origin,
                   const NewEntry& entry);
+
+// Sequence numbers, where writes run at the same time (Connection::sequences_later). A write keeps
+// its entries of records in `journal_pending`, in its own transaction and without a lock. Then one
+// write at a time gives the entries of committed writes their sequence numbers and their hashes.
+//
+// The places of pending entries ascend as they are inserted. So of two writes of one record, the
+// entries of the first one have the lower places, and are visible whenever those of the second are.
+
+// The maximum number of entries of one batch.
+inline constexpr std::size_t max_sequenced = 2'000;
+// The places of pending entries begin here, after all sequence numbers.
+inline constexpr std::uint64_t first_pending = std::uint64_t{1} << 62;
+
+// Whether committed entries have no sequence number. Only if the dialect has pending entries.
+bool has_pending_entries(db::Connection& connection);
+// Gives up to max_sequenced entries their sequence numbers, in a write; returns how many, or
+// nullopt if another write does and this one does not wait for it.
+std::optional<std::size_t> sequence_entries(db::Connection& connection, JournalHead& head,
+                                            bool waits);
+// Gives all committed entries, and those of this write, their sequence numbers. Until this write
+// ends, no other entry gets one, and its further entries follow at once.
+void lock_journal(db::Connection& connection, JournalHead& head);
 
 // Returns the hash of a complete subtree; see journal::ReadHash. Of archived entries, the store has
 // those of which their tree consists, which suffice for the tree, and for proofs of later entries.

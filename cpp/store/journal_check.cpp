@@ -12,6 +12,7 @@
 #include "model/records/webhooks.hpp"
 #include "store/changes.hpp"
 #include "store/columns.hpp"
+#include "store/journal.hpp"
 #include "store/journal_records.hpp"
 #include "store/record_entries.hpp"
 #include "store/row_texts.hpp"
@@ -42,6 +43,11 @@ class Findings {
   std::vector<Finding>& all_;
   std::size_t count_ = 0;
 };
+
+std::string by_entry(std::uint64_t sequence) {
+  if (sequence >= first_pending) return " by an entry that has no sequence number yet";
+  return " by entry " + std::to_string(sequence);
+}
 
 // A batch, and what is known of its records so far.
 struct Part : BatchOfTable {
@@ -225,7 +231,7 @@ class TableCheck {
   void unwind(std::int64_t key, std::optional<json::RawMembers> state) {
     const auto entries = entries_.take();
     for (const RecordEntry& entry : std::views::reverse(entries)) {
-      const std::string where = " by entry " + std::to_string(entry.sequence);
+      const std::string where = by_entry(entry.sequence);
       const json::RawMembers content = json::raw_members(entry.content);
       const auto after = content.find("after");
       const auto before = content.find("before");

@@ -13,7 +13,7 @@
 namespace comptroller::store {
 
 struct JournalCheck {
-  std::uint64_t size = 0;      // the number of entries
+  std::uint64_t size = 0;      // the number of entries that have a sequence number
   std::uint64_t archived = 0;  // of these, the first ones, which are only in files
   journal::Hash root{};        // of the tree over them
   std::vector<Finding> findings;

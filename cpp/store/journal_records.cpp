@@ -17,6 +17,19 @@ void sort(Batches& batches) {
   for (auto& [table, list] : batches) std::ranges::sort(list, {}, &BatchOfTable::first_key);
 }
 
+// Shows a record as its last entry with a sequence number left it.
+void leave_out_pending(RecordHistory& record, std::vector<RecordEntry>& entries) {
+  const auto pending = std::ranges::find_if(
+      entries, [](const RecordEntry& entry) { return entry.sequence >= first_pending; });
+  if (pending == entries.end()) return;
+  std::optional<json::RawMembers> state;
+  if (record.content) state = json::raw_members(*record.content);
+  state = unwind(std::move(state), {pending, entries.end()});
+  record.content.reset();
+  if (state) record.content = json::to_object(*state);
+  entries.erase(pending, entries.end());
+}
+
 }  // namespace
 
 void add_batches(Batches& batches, std::uint64_t sequence, std::string_view content) {
@@ -107,6 +120,7 @@ void RecordHistories::read_entries(RecordHistory& record) {
                        {.table = record.table, .first_key = record.key, .last_key = record.key});
   std::vector<RecordEntry> entries;
   if (reader.key()) entries = reader.take();
+  leave_out_pending(record, entries);
   for (const RecordEntry& entry : entries) {
     record.entries.push_back(entry.sequence);
     if (const auto load = load_of(entry)) record.changed_by.push_back({entry.sequence, *load});

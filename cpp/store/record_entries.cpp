@@ -10,15 +10,21 @@ namespace comptroller::store {
 namespace {
 
 db::Query entries_query(db::Connection& connection, const RecordEntrySelection& selection) {
+  const Value resource = Value::of(connection.symbols().find(selection.table).value_or(0));
   Sql sql;
-  sql.add(
-      "SELECT key, sequence, content, id, customer_id, operation FROM journal"
-      " INDEXED BY journal_by_record WHERE key IS NOT NULL AND resource = ?",
-      Value::of(connection.symbols().find(selection.table).value_or(0)));
-  sql.add(" AND key >= ?", Value::of(selection.first_key));
-  sql.add(" AND key <= ?", Value::of(selection.last_key));
+  const auto add_arm = [&](std::string_view position, std::string_view table) {
+    sql.add("SELECT key, ").add(position).add(", content, id, customer_id, operation FROM ");
+    sql.add(table).add(" WHERE key IS NOT NULL AND resource = ?", resource);
+    sql.add(" AND key >= ?", Value::of(selection.first_key));
+    sql.add(" AND key <= ?", Value::of(selection.last_key));
+  };
+  add_arm("sequence", "journal INDEXED BY journal_by_record");
   sql.add(" AND sequence > ?", Value::of(selection.after));
-  sql.add(" ORDER BY key, sequence");
+  if (connection.dialect().has_pending_entries) {
+    sql.add(" UNION ALL ");
+    add_arm("place", "journal_pending");
+  }
+  sql.add(" ORDER BY 1, 2");
   const bool is_one = selection.first_key == selection.last_key;
   return is_one ? sql.query(connection) : sql.query_many(connection);
 }

@@ -22,14 +22,14 @@ struct RecordEntrySelection {
 
 // One entry of a record: what it says of the change.
 struct RecordEntry {
-  std::uint64_t sequence = 0;
+  std::uint64_t sequence = 0;  // or its place (store/journal.hpp)
   std::string content;         // see NewEntry
   std::string id;              // of the record
   std::int64_t customer = 0;   // the key of its symbol; 0 for a balance
   std::int64_t operation = 0;  // the key of its symbol
 };
 
-// The selected entries, in order of key, then of sequence.
+// The selected entries, in order of key, then of sequence; those without a sequence come last.
 class RecordEntries {
  public:
   RecordEntries(db::Connection& connection, const RecordEntrySelection& selection);

@@ -1,10 +1,13 @@
 #include "store/webhooks.hpp"
 
+#include "store/row_locks.hpp"
 #include "store/storage.hpp"
 
 namespace comptroller::store {
 
 namespace {
+
+constexpr std::int64_t longest_write_us = std::int64_t{60} * 1'000'000;
 
 Timestamp time_of(db::Query& row, int index) {
   return require_time(row.number(index));
@@ -50,7 +53,7 @@ std::vector<Undelivered> read_events(db::Query rows) {
 
 void insert_webhook(Changes& changes, const Webhook& webhook, const std::string& secret_id) {
   // It gets the events after its creation, whose entry is appended next.
-  changes.connection().lock_journal();
+  changes.lock_journal();
   const auto created = static_cast<std::int64_t>(journal_size(changes.connection()));
   insert(changes, webhook,
          {{"secret_id", Value::of(std::string_view(secret_id))},
@@ -132,19 +135,26 @@ void set_considered(db::Connection& connection, std::int64_t key, const FeedPosi
 }
 
 std::int64_t first_entry_since(db::Connection& connection, Timestamp since) {
+  // Writes take their times before they are committed, so the times of entries ascend but for the
+  // longest duration of a write.
+  const std::int64_t before = since.microseconds - longest_write_us;
   db::Query recorded = connection.query("SELECT recorded_at FROM journal WHERE sequence = ?");
   std::int64_t from = 0;
   auto to = static_cast<std::int64_t>(journal_size(connection));
   while (from < to) {
     const std::int64_t middle = from + (to - from) / 2;
     if (!recorded.bind(1, middle).step()) throw Error::damaged("the journal lacks an entry");
-    if (recorded.number(0) < since.microseconds) {
+    if (recorded.number(0) < before) {
       from = middle + 1;
     } else {
       to = middle;
     }
   }
-  return from;
+  db::Query first = connection.query(
+      "SELECT sequence FROM journal WHERE sequence >= ? AND recorded_at >= ?"
+      " ORDER BY sequence LIMIT 1");
+  first.bind(1, from).bind(2, since.microseconds);
+  return first.step() ? first.number(0) : static_cast<std::int64_t>(journal_size(connection));
 }
 
 void keep_undelivered(db::Connection& connection, std::int64_t webhook, const Undelivered& event) {
@@ -245,7 +255,8 @@ bool take_lease(db::Connection& connection, const std::string& holder, Timestamp
 }
 
 bool has_lease(db::Connection& connection, const std::string& holder) {
-  db::Query row = connection.query("SELECT holder FROM webhook_lease");
+  db::Query row =
+      connection.query("SELECT holder FROM webhook_lease" + std::string(for_update(connection)));
   return row.step() && row.column(0).bytes == holder;
 }
 

@@ -454,6 +454,12 @@ class EventBatch:
     @property
     def events(self) -> list[WebhookEvent]: ...
 
+def share_webhook_key(store: Store, principal: Principal) -> None:
+    """Makes the webhook key that of all servers of a database, before events are delivered.
+
+    Raises Unusable if these have another one. Does nothing for a store in a file.
+    """
+
 def active_webhooks(store: Store, principal: Principal) -> list[ActiveWebhook]:
     """Returns the webhooks that are not paused."""
 

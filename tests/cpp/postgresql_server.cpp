@@ -70,6 +70,9 @@ class OwningDatabase final : public Database {
                    std::function<void(std::exception_ptr)> done) override {
     store_->write_later(std::move(work), std::move(done));
   }
+  bool write_unless_bulk(const std::function<void(Connection&)>& work) override {
+    return store_->write_unless_bulk(work);
+  }
   std::unique_ptr<Fill> fill(const Filling& filling) override { return store_->fill(filling); }
   std::int64_t version() override { return store_->version(); }
   Commits commits() const override { return store_->commits(); }

@@ -28,8 +28,11 @@ class Channel {
     return std::move(exchange_all(add).back());
   }
   std::vector<Result> exchange_all(const std::function<void(Session&)>& add);
-  // Runs a statement without parameters with the next one.
+  // Run a statement without parameters with the next one; the second one in this transaction.
   void run_later(std::string sql) { later_.push_back(std::move(sql)); }
+  void run_in_transaction(std::string sql) {
+    (beginning_.empty() ? later_ : beginning_).push_back(std::move(sql));
+  }
   // Returns a name that was not used before.
   std::string make_name(std::string_view prefix) {
     return std::string(prefix) + std::to_string(++names_);

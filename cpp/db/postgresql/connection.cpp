@@ -69,26 +69,46 @@ void PostgresqlConnection::end_snapshot() noexcept {
 
 namespace {
 
-std::vector<std::string> begin_writing(std::chrono::milliseconds max_wait, const char* mode) {
+std::vector<std::string> begin_writing(std::chrono::milliseconds max_wait, const char* lock) {
   return {"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
           "SET LOCAL lock_timeout = " + std::to_string(max_wait.count()),
-          std::string("LOCK TABLE journal_writer IN ") + mode + " MODE"};
+          std::string("LOCK TABLE journal_writer IN ") + lock};
 }
 
 }  // namespace
 
 // The mode of ordinary writes conflicts with that of bulk writes, not with itself.
 void PostgresqlConnection::begin_write(std::chrono::milliseconds max_wait) {
-  begin_with(Mode::writing, begin_writing(max_wait, "ROW EXCLUSIVE"));
+  begin_with(Mode::writing, begin_writing(max_wait, "ROW EXCLUSIVE MODE"));
+}
+
+bool PostgresqlConnection::begin_write_unless_bulk(std::chrono::milliseconds max_wait) {
+  begin_with(Mode::writing, begin_writing(max_wait, "ROW EXCLUSIVE MODE NOWAIT"));
+  try {
+    begin_now();
+    return true;
+  } catch (const Lost&) {
+    throw;
+  } catch (const Error& error) {
+    if (error.code() != Code::unavailable) throw;
+    roll_back();
+    return false;
+  }
 }
 
 void PostgresqlConnection::begin_bulk(std::chrono::milliseconds max_wait) {
-  begin_with(Mode::writing_alone, begin_writing(max_wait, "SHARE ROW EXCLUSIVE"));
+  begin_with(Mode::writing_alone, begin_writing(max_wait, "SHARE ROW EXCLUSIVE MODE"));
 }
 
-void PostgresqlConnection::lock_journal() {
-  if (!locks_rows() || std::exchange(has_journal_, true)) return;
-  query("SELECT only_row FROM journal_writer FOR UPDATE").step();
+JournalLock PostgresqlConnection::lock_journal(bool waits) {
+  if (has_journal_) return JournalLock::held;
+  if (locks_rows()) {
+    Query row = query(waits ? "SELECT only_row FROM journal_writer FOR UPDATE"
+                            : "SELECT only_row FROM journal_writer FOR UPDATE SKIP LOCKED");
+    if (!row.step()) return JournalLock::busy;
+  }
+  has_journal_ = true;
+  return JournalLock::taken;
 }
 
 }  // namespace comptroller::db::postgresql

@@ -26,19 +26,28 @@ class PostgresqlConnection final : public Connection, public Channel {
                                     const BindRow& bind, std::vector<std::int64_t>& keys) override;
   void execute(const std::string& sql) override;
   bool locks_rows() const override { return transaction() != 0 && mode_ == Mode::writing; }
-  void lock_journal() override;
+  bool sequences_later() const override { return locks_rows() && !has_journal_; }
+  JournalLock lock_journal(bool waits) override;
   std::int64_t content() const override { return 1; }
   void begin_snapshot() override;
   void end_snapshot() noexcept override;
+  void limit_time() override {
+    run_in_transaction("SET LOCAL statement_timeout = " + read_timeout_);
+  }
   bool has_readable_views(std::span<const ReadableView>) override { return true; }
   void make_readable_views(std::span<const ReadableView>) override {}
+
+  // The limit of limit_time, as SQL.
+  void set_read_timeout(std::string timeout) { read_timeout_ = std::move(timeout); }
 
   // Begins a snapshot that sees what an exported one sees.
   void begin_snapshot_of(const std::string& exported);
 
   // Begin a write transaction, which ends with commit or roll_back. A statement waits for locks for
-  // at most `max_wait`. The second one runs alone: all others wait until it ends.
+  // at most `max_wait`. The bulk write runs alone: all others wait until it ends. The second one
+  // returns false, and begins nothing, if a bulk write runs or waits.
   void begin_write(std::chrono::milliseconds max_wait);
+  bool begin_write_unless_bulk(std::chrono::milliseconds max_wait);
   void begin_bulk(std::chrono::milliseconds max_wait);
 
  private:
@@ -48,6 +57,7 @@ class PostgresqlConnection final : public Connection, public Channel {
 
   Mode mode_ = Mode::reading;  // of the transaction
   bool has_journal_ = false;
+  std::string read_timeout_;
   StatementCache statements_{*this};
 };
 

@@ -50,6 +50,9 @@ class PostgresqlDatabase final : public Database {
   bool is_writable() const override { return writers_.has_value(); }
   void check_may_write() override;
   void write(const std::function<void(Connection&)>& work) override { writers().write(work); }
+  bool write_unless_bulk(const std::function<void(Connection&)>& work) override {
+    return writers().write_unless_bulk(work);
+  }
   void write_later(std::function<void(Connection&)> work,
                    std::function<void(std::exception_ptr)> done) override {
     writers().write_later(std::move(work), std::move(done));
@@ -71,7 +74,8 @@ class PostgresqlDatabase final : public Database {
 
  private:
   std::unique_ptr<PostgresqlConnection> connect(SharedSymbols* symbols);
-  void measure_clock(PostgresqlConnection& connection);
+  // Reads the clock of the server, and the limit of reads.
+  void furnish(PostgresqlConnection& connection);
   Writers& writers();
 
   std::string address_;
@@ -103,17 +107,19 @@ PostgresqlDatabase::PostgresqlDatabase(std::string address, const OpenOptions& o
 std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect(SharedSymbols* symbols) {
   auto connection = std::make_unique<PostgresqlConnection>(
       std::make_unique<Session>(address_, options_.read_only, interrupt_), symbols);
-  measure_clock(*connection);
+  furnish(*connection);
   return connection;
 }
 
 // The request takes half of the round trip.
-void PostgresqlDatabase::measure_clock(PostgresqlConnection& connection) {
+void PostgresqlDatabase::furnish(PostgresqlConnection& connection) {
   using std::chrono::duration_cast;
   using std::chrono::microseconds;
   using std::chrono::system_clock;
-  Query query =
-      connection.query("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+  Query query = connection.query(
+      "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,"
+      " quote_literal(coalesce(nullif(current_setting('comptroller.read_timeout', true), ''),"
+      " '30s'))");
   const auto now = [] {
     return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
   };
@@ -121,6 +127,7 @@ void PostgresqlDatabase::measure_clock(PostgresqlConnection& connection) {
   query.step();
   const std::int64_t after = now();
   const std::int64_t theirs = query.number(0);
+  connection.set_read_timeout(std::string(query.column(1).bytes));
   // Within the time of the round trip, the two clocks cannot be told apart.
   const bool are_equal = before <= theirs && theirs <= after;
   *clock_offset_ = are_equal ? 0 : theirs - (before + after) / 2;

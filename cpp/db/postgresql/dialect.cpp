@@ -11,6 +11,7 @@ constexpr Dialect postgresql_dialect{
     .is_remote = true,
     .has_ordered_branches = true,
     .max_joined_streams = 64,
+    .has_pending_entries = true,
     .end_of_index = ", key",
     .length_of_keys = "(length(keys) - 1)",
     .has_hash =

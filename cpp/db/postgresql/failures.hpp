@@ -8,13 +8,6 @@
 
 namespace comptroller::db::postgresql {
 
-// The connection was lost, or the server is shutting down. Whether the last request was executed is
-// not known.
-class Lost : public Error {
- public:
-  using Error::Error;
-};
-
 // Throws the Error of a failed statement: Conflict if it met another write and can be executed
 // again, Lost if the server ends the connection.
 [[noreturn]] void throw_failure(std::string_view state, const std::string& message);

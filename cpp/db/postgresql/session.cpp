@@ -43,8 +43,13 @@ void check_address(const std::string& address) {
                                 "permission denied",     "not permitted"};
   const bool is_refused = std::ranges::any_of(
       refusals, [&](const char* refusal) { return message.find(refusal) != std::string::npos; });
-  throw Error(is_refused ? Code::unusable : Code::unavailable,
-              "cannot connect to the database: " + message);
+  const bool is_standby = message.find("session is read-only") != std::string::npos;
+  throw Error(
+      is_refused ? Code::unusable : Code::unavailable,
+      (is_standby ? "the database accepts only reads, as a standby does; open it read-only, "
+                    "or name the primary in the address, too: "
+                  : "cannot connect to the database: ") +
+          message);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "db/database.hpp"
 #include "db/interrupt.hpp"
 #include "db/postgresql/failures.hpp"
 #include "db/postgresql/libpq.hpp"

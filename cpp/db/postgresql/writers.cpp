@@ -13,6 +13,7 @@ namespace {
 
 constexpr int max_attempts = 5;
 constexpr int waits_of_patient = 10;
+constexpr std::chrono::milliseconds max_wait_unless_bulk{5'000};
 
 std::chrono::milliseconds time_until(Deadline deadline) {
   using std::chrono::milliseconds;
@@ -43,17 +44,27 @@ void Writers::write(const std::function<void(Connection&)>& work) {
   run(work, Clock::now() + max_wait_);
 }
 
-void Writers::run(const std::function<void(Connection&)>& work, Deadline deadline) {
+bool Writers::write_unless_bulk(const std::function<void(Connection&)>& work) {
+  Writing::refuse(this);
+  const Writing writing(this);
+  return run(work, Clock::now() + std::min(max_wait_, max_wait_unless_bulk), false);
+}
+
+bool Writers::run(const std::function<void(Connection&)>& work, Deadline deadline, bool waits) {
   Pool::Borrowed connection = pool_.lend(deadline);
   for (int attempt = 1;; ++attempt) {
     try {
-      connection->begin_write(time_until(deadline));
+      if (waits) {
+        connection->begin_write(time_until(deadline));
+      } else if (!connection->begin_write_unless_bulk(time_until(deadline))) {
+        return false;
+      }
       work(*connection);
       connection->commit();
       const std::lock_guard lock(mutex_);
       ++commits_.by_size.front();
       ++commits_.writes;
-      return;
+      return true;
     } catch (const Conflict&) {
       if (attempt == max_attempts || Clock::now() >= deadline) throw;
       connection->roll_back();

@@ -29,6 +29,7 @@ class Writers {
 
   // See Database. Running work must not call these functions; they throw unsupported.
   void write(const std::function<void(Connection&)>& work);
+  bool write_unless_bulk(const std::function<void(Connection&)>& work);
   void write_later(std::function<void(Connection&)> work,
                    std::function<void(std::exception_ptr)> done);
   // Runs `work` while nobody else writes, and commits if it returns true. Waits longer for others
@@ -43,7 +44,8 @@ class Writers {
     Deadline deadline;
   };
 
-  void run(const std::function<void(Connection&)>& work, Deadline deadline);
+  // Returns false, without calling `work`, if it does not wait for bulk writes and meets one.
+  bool run(const std::function<void(Connection&)>& work, Deadline deadline, bool waits = true);
   void run_later() noexcept;
   void run_task(Task& task) noexcept;
 

@@ -23,6 +23,7 @@ LEASE_S = 15
 _RENEW_AFTER_S = 5.0
 #: The time for requests in flight when delivery stops.
 _END_WITHIN_S = 5.0
+_PRINCIPAL = Principal(None, None, None, "operator:webhooks")
 _log = logging.getLogger(__name__)
 
 
@@ -52,7 +53,7 @@ class Deliverer:
     ) -> None:
         self._delivery = Delivery(
             store,
-            Principal(None, None, None, "operator:webhooks"),
+            _PRINCIPAL,
             sender,
             counts,
             token_hex(16),
@@ -172,7 +173,10 @@ def delivering(store: Store, counts: Counts) -> Iterator[Callable[[], None]]:
     """Delivers in a thread with an event loop of its own, until the block ends.
 
     Yields a function that begins the end and does not wait for it.
+
+    Raises Unusable if other servers of the database have another webhook key.
     """
+    _core.share_webhook_key(store, _PRINCIPAL)
     loop = _new_loop()
     stopping = asyncio.Event()
 

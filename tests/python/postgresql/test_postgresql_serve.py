@@ -80,6 +80,7 @@ def test_servers_share_clients_and_keys(run: Run, store_path: str, tmp_path: Pat
     assert {path.name for path in first.iterdir() if "lock" not in path.name} == {
         "store.seal-key",
         "store.journal-key",
+        "store.webhook-key",
     }
     stored = _secrets(store_path)
     assert b"desk" in stored["clients"]

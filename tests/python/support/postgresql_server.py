@@ -32,7 +32,7 @@ GUARDED, PASSWORD = "guarded", "p@s3cret/:%?"
 
 # The user of the server, if the tests run as root, which PostgreSQL refuses.
 _UNPRIVILEGED = ("postgres", "nobody")
-_HBA = f"local all {GUARDED} scram-sha-256\nlocal all all trust\n"
+_HBA = f"local all {GUARDED} scram-sha-256\nlocal all all trust\nlocal replication all trust\n"
 _SETTINGS = (
     *("listen_addresses=", "fsync=off", "full_page_writes=off", "max_connections=400"),
     *("shared_buffers=64MB", "max_wal_size=256MB", "password_encryption=scram-sha-256"),
@@ -62,6 +62,56 @@ class Server(NamedTuple):
         """Creates a database as a copy of another; returns its address."""
         self.execute(f"CREATE DATABASE {database} TEMPLATE {template} STRATEGY FILE_COPY")
         return self.address(database)
+
+    def end_connections(self, database: str, count: int) -> int:
+        """Ends up to `count` connections of a database at random; returns how many."""
+        rows = self.execute(
+            "SELECT pg_terminate_backend(pid) FROM (SELECT pid FROM pg_stat_activity"
+            f" WHERE datname = '{database}' AND pid <> pg_backend_pid()"
+            f" ORDER BY random() LIMIT {count}) AS chosen"
+        )
+        return len(rows)
+
+    def restart(self) -> None:
+        """Ends the server as a crash would, and starts it again."""
+        self._control("restart", "-m", "immediate", "-w", "-l", str(self.folder / "log"))
+
+    @contextmanager
+    def standby(self) -> Iterator[Server]:
+        """Yields a server that follows this one, and accepts reads only until `promote`."""
+        folder = Path(mkdtemp(prefix="comptroller-postgresql-", dir="/tmp"))
+        how = _user(folder)
+        if "user" in how:
+            shutil.chown(folder, how["user"])
+        copy = [programs() / "pg_basebackup", "--write-recovery-conf", "--checkpoint=fast"]
+        source = ["--no-sync", "-D", folder / "data", "-h", self.folder, "-U", "comptroller"]
+        made = Server(folder)
+        try:
+            subprocess.run([*copy, *source], check=True, **how)
+            made._control("start", "-w", "-l", str(folder / "log"), "-o", _options(folder))
+            yield made
+        finally:
+            made.stop()
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def has_all_of(self, primary: Server) -> bool:
+        """Whether this standby has replayed what the primary has written."""
+        ((written,),) = primary.execute("SELECT pg_current_wal_lsn()")
+        ((has_all,),) = self.execute(f"SELECT pg_last_wal_replay_lsn() >= '{written}'::pg_lsn")
+        return has_all == "t"
+
+    def promote(self) -> None:
+        """Makes a standby accept writes."""
+        self._control("promote", "-w")
+
+    def stop(self) -> None:
+        """Ends the server as a crash would."""
+        self._control("stop", "-m", "immediate")
+
+    def _control(self, *words: str) -> None:
+        """Runs pg_ctl as the user of the server."""
+        command = [programs() / "pg_ctl", "--silent", "-D", self.folder / "data", *words]
+        subprocess.run(command, check=True, **_user(self.folder))
 
     def drop(self, database: str) -> None:
         """Drops a database, and ends its connections."""
@@ -190,17 +240,27 @@ def start(lock: Path) -> Server:
     return Server(Path(folder))
 
 
-def _keep(lock: Path) -> None:
-    """Runs a server until the lock is free."""
-    folder, binaries = Path(mkdtemp(prefix="comptroller-postgresql-", dir="/tmp")), programs()
+def _user(folder: Path) -> dict[str, Any]:
+    """Returns how to run a program of the server, which root may not."""
     how: dict[str, Any] = {"cwd": folder, "stdin": subprocess.DEVNULL, "stdout": sys.stderr}
     if os.geteuid() == 0:
         user = next(name for name in _UNPRIVILEGED if name in {each[0] for each in pwd.getpwall()})
-        shutil.chown(folder, user)
         how |= {"user": user, "extra_groups": ()}
+    return how
+
+
+def _options(folder: Path) -> str:
+    return " ".join(f"-c {each}" for each in (*_SETTINGS, f"unix_socket_directories={folder}"))
+
+
+def _keep(lock: Path) -> None:
+    """Runs a server until the lock is free."""
+    folder, binaries = Path(mkdtemp(prefix="comptroller-postgresql-", dir="/tmp")), programs()
+    how = _user(folder)
+    if "user" in how:
+        shutil.chown(folder, how["user"])
     data, log = folder / "data", folder / "log"
     control = [binaries / "pg_ctl", "--silent", "-D", data]
-    options = " ".join(f"-c {each}" for each in (*_SETTINGS, f"unix_socket_directories={folder}"))
     with lock.open() as file:
         try:
             initdb = [binaries / "initdb", "-D", data, "-U", "comptroller", "--no-sync"]
@@ -209,7 +269,9 @@ def _keep(lock: Path) -> None:
                 [*initdb, *settings], check=True, **{**how, "stdout": subprocess.DEVNULL}
             )
             (data / "pg_hba.conf").write_text(_HBA)
-            subprocess.run([*control, "start", "-w", "-l", log, "-o", options], check=True, **how)
+            subprocess.run(
+                [*control, "start", "-w", "-l", log, "-o", _options(folder)], check=True, **how
+            )
             password = PASSWORD.replace("'", "''")
             Server(folder).execute(f"CREATE ROLE {GUARDED} SUPERUSER LOGIN PASSWORD '{password}'")
             print(folder, flush=True)

@@ -27,4 +27,5 @@ PROMISES = {
     22: "A client learns nothing of other customers",
     23: "A server ends when it is told to",
     24: "The journal shows every change and every alteration",
+    25: "Several servers of one database lose no answered write and execute none twice",
 }

@@ -1,0 +1,64 @@
+"""A hot standby: reads, writes that are refused, and its promotion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import comptroller
+import postgresql_server
+import pytest
+from lines import claim, load
+from postgresql_server import Server
+
+
+@pytest.fixture
+def primary() -> Iterator[Server]:
+    """A server of PostgreSQL that the test may stop."""
+    try:
+        with postgresql_server.run_lock() as lock:
+            yield postgresql_server.start(lock)
+    except postgresql_server.Missing as missing:
+        pytest.skip(str(missing))
+
+
+def address_of(database: str, *servers: Server, more: str = "") -> str:
+    """Returns an address with several hosts."""
+    folders = quote(",".join(str(each.folder) for each in servers), safe="")
+    return f"postgresql://comptroller@/{database}?host={folders}{more}"
+
+
+def ids(svc: comptroller.Service) -> list[str]:
+    return sorted(each.id for each in svc.identities.list())
+
+
+def test_reads_of_a_standby_and_its_promotion(primary: Server, tmp_path: Path) -> None:
+    primary_only = primary.create("replicated")
+    with comptroller.open(primary_only) as svc:
+        svc.identities.put(id="alice", customer_id="acme")
+        load(svc, "claims", *(claim() for _ in range(100)))
+    with primary.standby() as standby:
+        both = address_of("replicated", primary, standby)
+        for more in ("&target_session_attrs=prefer-standby", "&target_session_attrs=read-only"):
+            with comptroller.open(both + more, read_only=True) as reader:
+                assert ids(reader) == ["alice"]
+                assert reader.export("claims", tmp_path / "claims.csv") == 100
+                assert reader.journal.verify().ok
+                assert reader.check()["ok"]
+                with pytest.raises(comptroller.ReadOnly):
+                    reader.identities.put(id="bob", customer_id="acme")
+        with pytest.raises(comptroller.Unavailable, match="accepts only reads"):
+            comptroller.open(address_of("replicated", standby))
+        with comptroller.open(both) as svc:
+            svc.identities.put(id="bob", customer_id="acme")
+            assert ids(svc) == ["alice", "bob"]
+            while not standby.has_all_of(primary):
+                pass
+            primary.stop()
+            with pytest.raises(comptroller.Unavailable):
+                svc.identities.put(id="nobody", customer_id="acme")
+            standby.promote()
+            svc.identities.put(id="carol", customer_id="acme")
+            assert ids(svc) == ["alice", "bob", "carol"]
+            assert svc.journal.verify().ok
