@@ -30,8 +30,8 @@ class PostgresqlConnection final : public Connection, public Channel {
   std::int64_t content() const override { return 1; }
   void begin_snapshot() override;
   void end_snapshot() noexcept override;
-  bool has_readable_views(std::span<const ReadableView>) override { return true; }
-  void make_readable_views(std::span<const ReadableView>) override {}
+  bool has_readable_views(std::span<const ReadableView> views) override;
+  void make_readable_views(std::span<const ReadableView> views) override;
 
   // Begins a snapshot that sees what an exported one sees.
   void begin_snapshot_of(const std::string& exported);
