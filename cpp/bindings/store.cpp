@@ -16,6 +16,7 @@
 #include "db/sqlite/open_file.hpp"
 #include "export/exporter.hpp"
 #include "files/secret_key.hpp"
+#include "files/whole_file.hpp"
 #include "load/loader.hpp"
 #include "load/tally.hpp"
 #include "model/error.hpp"
@@ -85,7 +86,9 @@ std::unique_ptr<db::Database> open_database(const std::string& address, bool rea
     if (libpq) db::postgresql::offer_libpq(*libpq);
     return db::postgresql::open(address, {read_only, &handle_signals});
   }
-  return db::sqlite::open(address, {read_only, address == ":memory:", &handle_signals});
+  return db::sqlite::open(address, {.read_only = read_only,
+                                    .is_temporary = address == ":memory:",
+                                    .check_interrupt = &handle_signals});
 }
 
 // Returns the function that returns the key from which the secrets of the store's webhooks follow;
@@ -167,6 +170,37 @@ py::tuple call(const Store& store, const Principal& principal, const std::string
                            std::move(request_id)};
   const service::Answer answer = interruptibly([&] { return service->call(principal, call); });
   return py::make_tuple(py::bytes(answer.body), answer.is_replay);
+}
+
+// Opens the empty store of a copy. That in a file is a temporary one beside it.
+std::unique_ptr<db::Database> open_destination(const std::string& destination,
+                                               const std::optional<std::string>& libpq) {
+  if (db::postgresql::is_address(destination)) return open_database(destination, false, libpq);
+  const files::WholeFile refused_if_exists(destination, files::WholeFile::Existing::refuse);
+  const std::string folder = std::filesystem::absolute(destination).parent_path().string();
+  return db::sqlite::open(
+      "", {.is_temporary = true, .temporary_folder = folder, .check_interrupt = &handle_signals});
+}
+
+// Copies the store; returns the numbers of records by kind, and the head of the journal.
+py::tuple copy_to(const Store& store, const Principal& principal, const std::string& destination,
+                  const std::optional<std::string>& libpq, const py::object& progress) {
+  store::CopyProgress observer;
+  if (!progress.is_none()) {
+    observer = [&](std::uint64_t rows) {
+      const GilHeld held;
+      call_python(progress, rows);
+    };
+  }
+  const service::Copied copied = interruptibly([&] {
+    const auto target = open_destination(destination, libpq);
+    service::Copied made = service::copy(*store.service(), principal, *target, observer);
+    if (!db::postgresql::is_address(destination)) target->backup(destination, {});
+    return made;
+  });
+  std::map<std::string, std::int64_t> rows;
+  for (const auto& [table, count] : copied.rows) rows.emplace(table, count);
+  return py::make_tuple(rows, copied.journal.size, copied.journal.root);
 }
 
 // A head of the journal as a tuple, or None.
@@ -367,6 +401,8 @@ void bind_store(py::module_& module) {
                 return std::pair(head.size, head.root);
               },
               arg("principal"), arg("destination"))
+          .def("copy_to", &copy_to, arg("principal"), arg("destination"), py::kw_only(),
+               arg("libpq"), arg("progress"))
           .def(
               "check",
               [](const Store& store, const Principal& principal) {

@@ -17,6 +17,7 @@
 #include "db/dialect.hpp"
 #include "db/query.hpp"
 #include "db/readable_view.hpp"
+#include "db/refill.hpp"
 #include "db/symbols.hpp"
 
 namespace comptroller::db {
@@ -88,6 +89,11 @@ class Connection : public Statements {
     }
     return results;
   }
+  // Returns a statement whose parameter 1 is a list, as in `id = ANY(?)`. The values are of one
+  // type, and not NULL; their bytes are copied. Only if the dialect is_remote.
+  virtual Query query_list(std::string_view /*sql*/, std::span<const Value> /*values*/) {
+    throw Error(Code::internal, "the driver has no lists");
+  }
   // Reads many rows faster than SQL; nullopt if the driver cannot. At most one scan or query of
   // rows by key is in use at a time.
   virtual std::optional<Query> scan(const TableScan&) { return std::nullopt; }
@@ -133,6 +139,11 @@ class Connection : public Statements {
   // the address has another one. They then throw unavailable.
   virtual void limit_time() {}
 
+  // Returns the tables of the store, in order of name, without those that only the driver uses.
+  virtual std::vector<StoredTable> stored_tables() = 0;
+  // Empties the tables, which are all of the store, to fill them again.
+  virtual std::unique_ptr<Refill> refill(const std::vector<StoredTable>& tables) = 0;
+
   // Whether the database has exactly these views. They are made again after a record changes.
   virtual bool has_readable_views(std::span<const ReadableView> views) = 0;
   // Makes the views, and replaces views of the same names.
@@ -174,13 +185,16 @@ struct Health {
 // A bulk write that fills a table. A driver may fill an empty table in a way that is faster than
 // INSERT.
 struct Filling {
-  std::string_view table;              // empty: no table is filled
+  std::string_view table = {};         // empty: no table is filled
   std::uint64_t bytes = 0;             // approximate size of the input
   bool is_patient = false;             // waits longer for other writers
+  bool may_be_joined = false;          // other writes may run meanwhile, if the driver can
+  bool has_own_symbols = false;        // new symbols are part of the transaction
   std::int64_t symbols_of_others = 0;  // the number of keys that `begin` leaves to other writes
 };
 
-// One bulk write, alone in its transaction and without a limit on its duration. For one thread.
+// One bulk write, without a limit on its duration. No other bulk write runs meanwhile, and no other
+// write unless the Filling says so. For one thread.
 class Fill {
  public:
   virtual ~Fill() = default;
@@ -190,11 +204,12 @@ class Fill {
   // now on, this thread may write only with this object.
   virtual Connection* begin() = 0;
 
-  // Runs `work` while nobody else writes. It returns whether to keep its changes. `connection` is
-  // that of `begin`, or another one if `begin` was not called. If there were other writes since
-  // `begin`, it is a connection to a later state, which has got the rows and the new symbols of
-  // `before`, the connection of `begin`; otherwise `before` is null. Returns false, without calling
-  // `work`, if the later state cannot take them; then nothing is kept.
+  // Runs `work` while nobody else writes, or also beside others (Filling). It returns whether to
+  // keep its changes. `connection` is that of `begin`, or another one if `begin` was not called. If
+  // there were other writes since `begin`, it is a connection to a later state, which has got the
+  // rows and the new symbols of `before`, the connection of `begin`; otherwise `before` is null.
+  // Returns false, without calling `work`, if the later state cannot take them, or false after it
+  // if another write conflicted with it; then nothing is kept.
   using Work = std::function<bool(Connection& connection, Connection* before)>;
   virtual bool write(const Work& work) = 0;
 

@@ -53,6 +53,9 @@ class Statement {
   // Runs the statement to its end and returns the number of rows inserted, updated or deleted.
   // Parameters can then be bound for another run.
   virtual std::int64_t run() { refuse(); }
+  // Does the same, but may fail only with a later statement or the commit. The bytes of parameters
+  // need not live longer than the call.
+  virtual void run_later() { run(); }
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   virtual std::optional<std::int64_t> insert() { refuse(); }
   // Returns the value of a column, from index 0, of one of the rows of the last step. It is valid
@@ -103,6 +106,9 @@ class Query {
   // Runs the statement to its end and returns the number of rows inserted, updated or deleted.
   // Parameters can then be bound for another run.
   std::int64_t run() { return statement_->run(); }
+  // Does the same for a statement whose result is not needed: a driver may send it with the next
+  // one, whose call, or the commit, then throws its failure.
+  void run_later() { statement_->run_later(); }
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   std::optional<std::int64_t> insert() { return statement_->insert(); }
   const Value& column(int index, std::size_t row = 0) { return statement_->column(index, row); }

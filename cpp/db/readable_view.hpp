@@ -3,7 +3,9 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/storage_class.hpp"
@@ -16,10 +18,15 @@ struct ReadableColumn {
   std::span<const std::string_view> texts;  // the texts of a code
 };
 
-// The view is called readable_<table>.
 struct ReadableView {
   std::string_view table;
   std::vector<ReadableColumn> columns;
+
+  // Returns the name, readable_<table>.
+  std::string name() const;
+  // Returns the SELECT of the view. `expressions` show the stored values of storage classes; @
+  // stands for the column. Values of other classes are shown as stored.
+  std::string select(std::span<const std::pair<StorageClass, const char*>> expressions) const;
 };
 
 }  // namespace comptroller::db

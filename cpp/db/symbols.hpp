@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -52,6 +53,14 @@ class Symbols {
   }
   // Returns the key of a text; stores a new text. Only inside a write transaction.
   std::int64_t intern(std::string_view text);
+
+  // Whether the key of a text is cached.
+  bool is_cached(std::string_view text) const {
+    const Recent& recent = recent_[place_of(text)];
+    return (recent.text == text && recent.key != 0) || keys_.contains(text);
+  }
+  // Looks up, and stores, several texts together if this is faster, so that `intern` need not.
+  virtual void intern_many(std::span<const std::string_view> /*texts*/) {}
 
   // For a private copy of a database. New texts get keys after a gap, so that `add_new` can add
   // them to a later state of the database.

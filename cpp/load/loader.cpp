@@ -20,6 +20,9 @@ namespace comptroller::load {
 namespace {
 
 constexpr std::size_t lines_at_once = 500;
+// If each statement is a round trip.
+constexpr std::size_t lines_at_once_remote = 20'000;
+constexpr int max_attempts = 5;  // of a load that conflicts with other writes
 // The maximum bytes of deferred lines of a filling.
 constexpr std::size_t max_deferred_bytes = std::size_t{32} << 20U;
 // The assumed size of a stream, as a multiple of its first lines.
@@ -27,6 +30,11 @@ constexpr std::uint64_t stream_to_first_lines = 8;
 // How long a commit of keep_going holds the write lock, plus the time of the lines that then run.
 // It never waits for input.
 constexpr std::chrono::milliseconds max_hold{50};
+
+[[noreturn]] void throw_conflict() {
+  throw Error(Code::unavailable,
+              "other writes changed the same records again and again; try again");
+}
 
 // One load: passes lines to an Ingestion, in one bulk write or with keep_going in several.
 template <Record Line>
@@ -114,8 +122,11 @@ class Loader {
   void begin_early() {
     if (!may_begin_early_ || !needs_no_index || is_in_parts()) return;
     const std::uint64_t assumed = input_.bytes_read() * stream_to_first_lines;
-    fill_ = service_.database()->fill(
-        {Line::table, input_.size().value_or(assumed), input_.is_stream(), symbols_of_others});
+    fill_ = service_.database()->fill({.table = Line::table,
+                                       .bytes = input_.size().value_or(assumed),
+                                       .is_patient = input_.is_stream(),
+                                       .may_be_joined = true,
+                                       .symbols_of_others = symbols_of_others});
     db::Connection* const connection = fill_->begin();
     if (connection == nullptr) return fill_.reset();
     input_.stop_keeping();
@@ -136,8 +147,10 @@ class Loader {
       // A failed load would lose the lines of a stream.
       const bool is_patient = !is_in_parts() && (input_.is_stream() || is_large_);
       const bool may_fill = needs_no_index && !is_in_parts();
-      fill_ = service_.database()->fill(
-          {may_fill ? Line::table : std::string_view(), input_.size().value_or(0), is_patient});
+      fill_ = service_.database()->fill({.table = may_fill ? Line::table : std::string_view(),
+                                         .bytes = input_.size().value_or(0),
+                                         .is_patient = is_patient,
+                                         .may_be_joined = true});
     }
     const bool is_possible = fill_->write([&](db::Connection& connection, db::Connection* before) {
       if (before != nullptr && !resume(connection, *before)) {
@@ -149,6 +162,7 @@ class Loader {
       check_interrupt();
       return tally_.counts().committed;
     });
+    if (!is_possible && is_in_parts()) throw_conflict();
     is_outdated_ |= !is_possible;
   }
 
@@ -208,8 +222,10 @@ class Loader {
 
   // Takes lines until the end of the input, the time `end`, or many lines are deferred.
   void take_lines(Clock::time_point end) {
-    const std::size_t at_once =
-        end == Clock::time_point::max() ? lines_at_once : lines_between_time_checks;
+    const bool is_remote = changes_->connection().dialect().is_remote;
+    const std::size_t at_once = end != Clock::time_point::max() ? lines_between_time_checks
+                                : is_remote                     ? lines_at_once_remote
+                                                                : lines_at_once;
     while (!source_.is_at_end() && deferred_bytes_ <= max_deferred_bytes) {
       if (!source_.has_lines()) {
         source_.fetch();
@@ -323,14 +339,16 @@ Result load_lines(service::Service& service, const Principal& principal, Input& 
                   const LoadOptions& options) {
   RewindableInput rewindable(input, service.database()->folder(),
                              {!options.is_in_parts(), !options.input_sha256, options.only_lines});
-  {
-    Loader<Line> loader(service, principal, rewindable, options, true);
-    Result result = loader.load();
-    if (!loader.is_outdated()) return result;
+  for (int attempt = 1; attempt <= max_attempts; ++attempt) {
+    {
+      Loader<Line> loader(service, principal, rewindable, options, attempt == 1);
+      Result result = loader.load();
+      if (!loader.is_outdated()) return result;
+    }
+    rewindable.rewind();
+    if (options.rejected) options.rejected(nullptr, {});
   }
-  rewindable.rewind();
-  if (options.rejected) options.rejected(nullptr, {});
-  return Loader<Line>(service, principal, rewindable, options, false).load();
+  throw_conflict();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "service/ingestion.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "model/error.hpp"
 #include "rules/attribution.hpp"
@@ -16,6 +17,7 @@ namespace comptroller::service {
 namespace {
 
 constexpr std::size_t max_cached_groups = 100'000;
+constexpr std::size_t max_cached_customers = 10'000;
 
 // Stores the result of `action` for a line. An Error about the line is its rejection; a failure of
 // the store is thrown.
@@ -29,11 +31,42 @@ void attempt(LineResult& result, const Action& action) {
   }
 }
 
-// The stored record with the id of a line that could not be inserted.
+// The stored records with the ids of lines that could not be inserted.
 template <Record R>
-store::Stored<R> stored_record(db::Connection& connection, const R& line) {
-  if (auto stored = store::find<R>(connection, line.id.value)) return *std::move(stored);
-  throw Error(Code::internal, "an id is taken, but no record has it");
+class TakenRecords {
+ public:
+  TakenRecords(db::Connection& connection, const std::vector<const R*>& lines)
+      : connection_(connection) {
+    if (!connection.dialect().is_remote) return;
+    std::vector<std::string_view> ids;
+    ids.reserve(lines.size());
+    for (const R* line : lines) ids.push_back(line->id.value);
+    records_ = store::find_many<R>(connection, ids);
+  }
+
+  // Returns the record of a line, as the last line with its id left it.
+  store::Stored<R>& of(const R& line) {
+    if (!connection_.dialect().is_remote) {
+      if (auto stored = store::find<R>(connection_, line.id.value)) {
+        return last_.emplace(*std::move(stored));
+      }
+    } else if (const auto found = records_.find(line.id.value); found != records_.end()) {
+      return found->second;
+    }
+    throw Error(Code::internal, "an id is taken, but no record has it");
+  }
+
+ private:
+  db::Connection& connection_;
+  std::unordered_map<std::string, store::Stored<R>> records_;  // if each would be a round trip
+  std::optional<store::Stored<R>> last_;
+};
+
+const Claim& record_of(const store::NewClaim& line) {
+  return *line.claim;
+}
+const Orchestration& record_of(const store::NewOrchestration& line) {
+  return *line.orchestration;
 }
 
 }  // namespace
@@ -59,6 +92,7 @@ std::vector<LineResult> Ingestion::take(const std::vector<NewLine<Line>>& lines)
     std::vector<std::size_t> places;  // of the rows among the lines
     rows.reserve(lines.size());
     places.reserve(lines.size());
+    read_ahead(lines);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       attempt(results[i], [&] {
         rows.push_back(prepare(lines[i]));
@@ -67,6 +101,11 @@ std::vector<LineResult> Ingestion::take(const std::vector<NewLine<Line>>& lines)
       });
     }
     const std::vector<db::Insertion> insertions = store::insert_many(changes_, rows);
+    std::vector<const Line*> taken;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (insertions[i] == db::Insertion::taken) taken.push_back(&record_of(rows[i]));
+    }
+    TakenRecords<Line> stored(changes_.connection(), taken);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       LineResult& result = results[places[i]];
       if (insertions[i] == db::Insertion::deferred) {
@@ -74,18 +113,46 @@ std::vector<LineResult> Ingestion::take(const std::vector<NewLine<Line>>& lines)
         continue;
       }
       const bool is_new = insertions[i] == db::Insertion::inserted;
-      attempt(result, [&] { return is_new ? inserted(*lines[places[i]].record) : merge(rows[i]); });
+      attempt(result, [&] {
+        const Line& line = record_of(rows[i]);
+        return is_new ? inserted(line) : merge(rows[i], stored.of(line));
+      });
     }
   }
   return results;
 }
 
+template <Record Line>
+void Ingestion::read_ahead(const std::vector<NewLine<Line>>& lines) {
+  db::Connection& connection = changes_.connection();
+  if (!connection.dialect().is_remote || lines.size() < 2) return;
+  std::vector<const Line*> records;
+  records.reserve(lines.size());
+  for (const NewLine<Line>& line : lines) records.push_back(line.record);
+  store::intern_symbols<Line>(connection, records);
+  if constexpr (std::same_as<Line, Claim>) {
+    std::set<std::int64_t> symbols;
+    for (const Claim* claim : records) {
+      const std::int64_t symbol = connection.symbols().intern(claim->payout_group_id.value);
+      if (!groups_.contains(symbol)) symbols.insert(symbol);
+    }
+    if (groups_.size() + symbols.size() > max_cached_groups) return;
+    std::vector<db::Value> values;
+    values.reserve(symbols.size());
+    for (const std::int64_t symbol : symbols) values.push_back(db::Value::of(symbol));
+    for (auto& [symbol, facts] : store::group_facts(connection, values)) {
+      groups_.emplace(symbol, Group{facts, {}, {}});
+    }
+  }
+}
+
 template <Record R>
 Outcome Ingestion::inserted(const R& line) {
   const std::string_view customer = customer_of(line);
-  if (customer != last_customer_) {
+  if (!customers_.contains(customer)) {
+    if (customers_.size() >= max_cached_customers) customers_.clear();
     store::ensure_customer(changes_.connection(), customer);
-    last_customer_ = customer;
+    customers_.emplace(customer);
   }
   if constexpr (std::same_as<R, Claim>) note(line, &Group::confirmed_at);
   return Outcome::inserted;
@@ -193,11 +260,12 @@ store::NewOrchestration Ingestion::prepare(const NewLine<Orchestration>& line) {
   return {line.record, line.content};
 }
 
-Outcome Ingestion::merge(const store::NewOrchestration& line) {
-  const auto stored = stored_record(changes_.connection(), *line.orchestration);
-  const auto merged = rules::merge(stored.record, *line.orchestration);
+Outcome Ingestion::merge(const store::NewOrchestration& line,
+                         store::Stored<Orchestration>& stored) {
+  auto merged = rules::merge(stored.record, *line.orchestration);
   if (!merged) return Outcome::unchanged;
   store::update_orchestration(changes_, stored, *merged);
+  stored.record = *std::move(merged);
   return Outcome::updated;
 }
 
@@ -279,9 +347,8 @@ store::NewClaim Ingestion::prepare(const NewLine<Claim>& line) {
   return {&claim, facts.jurisdiction, line.content};
 }
 
-Outcome Ingestion::merge(const store::NewClaim& line) {
-  const auto stored = stored_record(changes_.connection(), *line.claim);
-  const auto merged = rules::merge(stored.record, *line.claim);
+Outcome Ingestion::merge(const store::NewClaim& line, store::Stored<Claim>& stored) {
+  auto merged = rules::merge(stored.record, *line.claim);
   if (!merged) return Outcome::unchanged;
   store::update_claim(changes_, stored, *merged, line.jurisdiction);
   if (stored.record.payout_group_id != merged->payout_group_id ||
@@ -289,6 +356,7 @@ Outcome Ingestion::merge(const store::NewClaim& line) {
     note(stored.record, &Group::withdrawn_at);
   }
   note(*merged, &Group::confirmed_at);
+  stored.record = *std::move(merged);
   return Outcome::updated;
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "model/error.hpp"
@@ -85,12 +86,15 @@ class Ingestion {
     std::optional<Timestamp> withdrawn_at;  // the latest that a line replaced
   };
 
-  // Claims and orchestrations are inserted in batches: `prepare` validates a line, `merge` takes a
-  // line whose id is stored.
+  // Claims and orchestrations are inserted in batches: `prepare` validates a line.
   store::NewClaim prepare(const NewLine<Claim>& line);
   store::NewOrchestration prepare(const NewLine<Orchestration>& line);
-  Outcome merge(const store::NewClaim& line);
-  Outcome merge(const store::NewOrchestration& line);
+  // Merges a line into its stored record, which is replaced.
+  Outcome merge(const store::NewClaim& line, store::Stored<Claim>& stored);
+  Outcome merge(const store::NewOrchestration& line, store::Stored<Orchestration>& stored);
+  // Reads, and locks in order, what the lines need, if each would be a round trip.
+  template <Record Line>
+  void read_ahead(const std::vector<NewLine<Line>>& lines);
   // Lines of other kinds are taken one by one, because a line may read what the previous line
   // wrote.
   Outcome take_line(IdentityLine& line);
@@ -116,7 +120,7 @@ class Ingestion {
   rules::MakeId make_id_;
   std::unordered_map<std::int64_t, Group> groups_;  // by the symbol of the id
   bool has_forgotten_groups_ = false;
-  std::string last_customer_;  // this customer exists
+  std::unordered_set<std::string, db::TextHash, std::equal_to<>> customers_;  // these exist
 };
 
 }  // namespace comptroller::service

@@ -5,7 +5,9 @@
 
 #include "json/writer.hpp"
 #include "service/authorisation.hpp"
+#include "service/shared_secrets.hpp"
 #include "store/invariants.hpp"
+#include "store/journal.hpp"
 #include "store/journal_check.hpp"
 
 namespace comptroller::service {
@@ -72,6 +74,51 @@ JournalHead backup(Service& service, const Principal& principal, const std::stri
   service.database()->backup(destination,
                              [&](db::Connection& snapshot) { head = journal_head(snapshot); });
   return head;
+}
+
+namespace {
+
+// Throws unless the copy is sound and has the journal of the store.
+void verify_copy(db::Connection& copy, const JournalHead& expected) {
+  std::vector<store::Finding> findings = store::broken_invariants(copy);
+  std::ranges::move(store::check_journal(copy).findings, std::back_inserter(findings));
+  if (!findings.empty()) {
+    throw Error(Code::unusable,
+                "the copy is not sound, so nothing was kept: " + findings.front().check + ": " +
+                    findings.front().message + "; `comptroller check` of the store says more");
+  }
+  const JournalHead found = journal_head(copy);
+  if (found.size == expected.size && found.root == expected.root) return;
+  throw Error(Code::unusable, "the journal of the copy differs, so nothing was kept");
+}
+
+}  // namespace
+
+Copied copy(Service& service, const Principal& principal, db::Database& target,
+            const store::CopyProgress& progress) {
+  service.check_usable();
+  require_scope(principal, operator_read, false);
+  service.sequence_entries();
+  const db::Lease from = service.database()->reader();
+  const db::Snapshot snapshot(*from);
+  if (from->dialect().has_pending_entries && store::has_pending_entries(*from)) {
+    throw Error(Code::unavailable,
+                "other programs write to the store; stop them, and copy it again");
+  }
+  Copied copied{{}, journal_head(*from)};
+  target.fill({.has_own_symbols = true})->write([&](db::Connection& to, db::Connection*) {
+    if (!store::is_unused(to)) {
+      throw Error::invalid("destination", "has a store already; name an empty database");
+    }
+    store::copy_rows(*from, to, progress);
+    if (!to.dialect().is_remote) remove_shared(to);
+    verify_copy(to, copied.journal);
+    copied.rows = store::table_sizes(to);
+    return true;
+  });
+  const db::Health health = target.health();
+  if (health.findings.empty()) return copied;
+  throw Error(Code::unusable, "the copy is damaged: " + health.findings.front());
 }
 
 }  // namespace comptroller::service

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "service/journal.hpp"
+#include "store/copying.hpp"
 
 namespace comptroller::service {
 
@@ -22,5 +23,19 @@ std::string check(Service& service, const Principal& principal);
 // head of its journal. Throws insufficient_scope, invalid_request (one of the store's own files),
 // unusable or unavailable (the file exists or cannot be written; the message names the path).
 JournalHead backup(Service& service, const Principal& principal, const std::string& destination);
+
+// What a copy has.
+struct Copied {
+  std::vector<std::pair<std::string_view, std::int64_t>> rows;  // of each table of records
+  JournalHead journal;
+};
+
+// Copies all of the store, with its journal, secrets and kept answers, to the empty store `target`
+// of any engine, in one transaction. Before the commit it verifies the copy as `check` does, and
+// compares the numbers of rows and the root of the journal with those of the store. Throws
+// insufficient_scope for a client; invalid_request if the target was used; unusable if the copy is
+// not sound or differs.
+Copied copy(Service& service, const Principal& principal, db::Database& target,
+            const store::CopyProgress& progress);
 
 }  // namespace comptroller::service

@@ -19,6 +19,10 @@ void require_access(const Service& service, const Principal& principal, std::str
 
 }  // namespace
 
+void remove_shared(db::Connection& connection) {
+  connection.run("DELETE FROM secrets WHERE name IN ('clients', 'keys')");
+}
+
 std::optional<std::string> read_shared(Service& service, const Principal& principal,
                                        const std::string& name) {
   require_access(service, principal, name);

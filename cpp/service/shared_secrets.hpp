@@ -19,4 +19,7 @@ std::optional<std::string> read_shared(Service& service, const Principal& princi
 bool replace_shared(Service& service, const Principal& principal, const std::string& name,
                     const std::optional<std::string>& before, const std::string& after);
 
+// Removes all documents, for a store whose clients and keys are in files beside it.
+void remove_shared(db::Connection& connection);
+
 }  // namespace comptroller::service

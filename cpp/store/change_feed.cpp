@@ -29,6 +29,7 @@ struct Batch {
   std::int64_t sequence = INT64_MAX;
   std::vector<BatchPart> parts = {};
   std::string keys = {};  // of the records of the customer whose feed it is
+  bool is_archive = false;
 };
 
 // Removes the members that clients do not see from the JSON of a record or of some of its members.
@@ -124,7 +125,7 @@ class FeedReader {
       const bool is_begun = head.sequence == query_.after.sequence;
       if (is_archive(content) && !is_begun && head.sequence != expanded_archive_) return true;
       const std::string keys(customer_ ? row.column(9).bytes : std::string_view());
-      return add_batch(head, {head.sequence, batch_parts(content), keys});
+      return add_batch(head, {head.sequence, batch_parts(content), keys, is_archive(content)});
     }
     const std::string table = symbol(5);
     if (!find_enum<ChangedResource>(table)) return true;  // a webhook
@@ -152,7 +153,11 @@ class FeedReader {
           std::cmp_less(part.last_key, key)) {
         continue;
       }
-      return !customer_ || KeyReader(keys_of_part(next_batch_->keys, index)).first_from(key) == key;
+      if (customer_) {
+        return KeyReader(keys_of_part(next_batch_->keys, index)).first_from(key) == key;
+      }
+      RecordEntries entries(connection_, {table, key, key});
+      return !is_inserted_alone(entries.take(), static_cast<std::uint64_t>(next_batch_->sequence));
     }
     return false;
   }
@@ -198,32 +203,39 @@ class FeedReader {
         }
         if (!selects<R>()) continue;
         const FeedPosition before{head.sequence, static_cast<std::int64_t>(index), first - 1};
-        is_complete = customer_
-                          ? add_own_records<R>(head, before, keys_of_part(batch.keys, index))
-                          : add_records<R>(head, before, static_cast<std::int64_t>(part.last_key));
+        is_complete = customer_ ? add_own_records<R>(head, before, keys_of_part(batch.keys, index))
+                                : add_records<R>(head, before, part, batch.is_archive);
       }
     });
     return is_complete;
   }
 
-  // Adds the records of a batch after a place, up to the last key.
+  // Adds the records of a part of a batch after a place. Records that other writes inserted
+  // meanwhile may be between them.
   template <Record R>
-  bool add_records(const EntryHead& head, FeedPosition at, std::int64_t last) {
+  bool add_records(const EntryHead& head, FeedPosition at, const BatchPart& part, bool has_all) {
+    const auto last = static_cast<std::int64_t>(part.last_key);
+    const auto sequence = static_cast<std::uint64_t>(head.sequence);
     const std::int64_t end = std::min(last, at.key + max_rows_visited - visited_);
-    RecordEntries later(connection_, {R::table, at.key + 1, end, head.sequence});
+    RecordEntries all(connection_, {R::table, at.key + 1, end});
     db::Query rows = records<R>(at.key + 1, end);
     constexpr int key_column = static_cast<int>(field_count<R>);
     std::int64_t row_key = rows.step() ? rows.number(key_column) : INT64_MAX;
     while (true) {
-      const std::int64_t key = std::min(row_key, later.key().value_or(INT64_MAX));
+      const std::int64_t key = std::min(row_key, all.key().value_or(INT64_MAX));
       if (key == INT64_MAX) break;
       if (is_full()) return false;
       visited_ += key - at.key;
       at.key = key;
       const bool is_present = key == row_key;  // or else it was removed later
       std::vector<RecordEntry> entries;
-      if (key == later.key()) entries = later.take();
-      add_record<R>(head, at, is_present ? &rows : nullptr, entries);
+      if (key == all.key()) entries = all.take();
+      if (has_all || !is_inserted_alone(entries, sequence)) {
+        std::erase_if(entries, [&](const auto& entry) { return entry.sequence <= sequence; });
+        if (is_present || !entries.empty()) {
+          add_record<R>(head, at, is_present ? &rows : nullptr, entries);
+        }
+      }
       if (is_present) row_key = rows.step() ? rows.number(key_column) : INT64_MAX;
     }
     visited_ += end - at.key;

@@ -15,13 +15,13 @@ void Changes::lock_journal() {
 }
 
 void Changes::begin_part(std::string_view table) {
-  Part& part = batch_[table];
-  part.first_key = part.next_key = last_key(table) + 1;
+  batch_[table].next_key = last_key(table) + 1;
 }
 
 void Changes::add_to_batch(std::string_view table, const journal::Hash& leaf,
                            std::string_view customer) {
   Part& part = batch_[table];
+  if (part.tree.size() == 0) part.first_key = part.next_key;
   part.keys.add(customer, part.next_key++);
   part.tree.append(leaf);
   part.record_hashes += journal::bytes_of(leaf).substr(0, record_hash_size);
@@ -36,7 +36,7 @@ void Changes::finish_batch(Batch about) {
     keys.add(about.records.size(), part.keys);
     const journal::Hash root = part.tree.root();
     about.records.push_back({part.tree.size(), static_cast<std::uint64_t>(part.first_key),
-                             static_cast<std::uint64_t>(last_key(table)), std::string(table),
+                             static_cast<std::uint64_t>(part.next_key - 1), std::string(table),
                              text_of(HexadecimalDigits{journal::bytes_of(root)})});
     entry.record_hashes += part.record_hashes;
   }

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
+#include <vector>
 
 #include "db/database.hpp"
 
@@ -16,5 +18,8 @@ struct GroupFacts {
   friend bool operator==(const GroupFacts&, const GroupFacts&) = default;
 };
 GroupFacts group_facts(db::Connection& connection, std::int64_t group_symbol);
+// Reads those of several groups (symbols) together. Only if the dialect is_remote.
+std::unordered_map<std::int64_t, GroupFacts> group_facts(db::Connection& connection,
+                                                         const std::vector<db::Value>& groups);
 
 }  // namespace comptroller::store

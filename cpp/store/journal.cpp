@@ -170,14 +170,11 @@ void update_head(db::Connection& connection, JournalHead& head) {
   head.tree = journal::tree_of(size, hash_reader(connection));
 }
 
-const db::InsertStatement& insertion_of_entry() {
-  static const db::InsertStatement statement{
-      "journal",
-      {},
-      "INSERT INTO journal (sequence, " + std::string(columns) +
-          ", effects, hashes, record_hashes)"
-          " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
-  return statement;
+const std::string& insertion_of_entry() {
+  static const std::string sql = "INSERT INTO journal (sequence, " + std::string(columns) +
+                                 ", effects, hashes, record_hashes)"
+                                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+  return sql;
 }
 
 // Binds the columns of an entry from the parameter `first` on.
@@ -218,26 +215,19 @@ std::size_t sequence_batch(db::Connection& connection, JournalHead& head) {
   std::ranges::sort(entries, {}, [](const PendingEntry& entry) { return entry.number(0); });
   const std::lock_guard lock(head.mutex);
   update_head(connection, head);
-  const std::uint64_t first = head.tree.size();
-  std::vector<std::string> hashes;
+  db::Query insert = connection.query(insertion_of_entry());
   for (PendingEntry& entry : entries) {
     const std::uint64_t sequence = head.tree.size();
     const Hash leaf = journal::leaf_hash(canonical_text(entry, sequence, connection.symbols()));
-    hashes.push_back(stored_hashes(head.tree.append(leaf)));
+    const std::string hashes = stored_hashes(head.tree.append(leaf));
     head.last_hash = short_hash(journal::bytes_of(leaf));
+    insert.bind(1, static_cast<std::int64_t>(sequence));
+    for (int index = 1; index < static_cast<int>(column_count); ++index) {
+      insert.bind(index + 1, entry.column(index));
+    }
+    insert.bind(12, effects_of(require_text(entry.column(8)))).bind(13, Value::blob(hashes));
+    insert.bind(14, Value::null()).run_later();
   }
-  std::vector<std::int64_t> keys;
-  connection.insert_new(
-      insertion_of_entry(), entries.size(),
-      [&](db::Query& insert, std::size_t row) {
-        insert.bind(1, static_cast<std::int64_t>(first + row));
-        for (int index = 1; index < static_cast<int>(column_count); ++index) {
-          insert.bind(index + 1, entries[row].column(index));
-        }
-        insert.bind(12, effects_of(require_text(entries[row].column(8))));
-        insert.bind(13, Value::blob(hashes[row])).bind(14, Value::null());
-      },
-      keys);
   return entries.size();
 }
 
@@ -406,7 +396,7 @@ void append_entry(db::Connection& connection, JournalHead& head, const Origin& o
   const Hash leaf = journal::leaf_hash(canonical_text(origin, entry, sequence));
   const std::string hashes = stored_hashes(head.tree.append(leaf));
   head.last_hash = short_hash(journal::bytes_of(leaf));
-  db::Query insert = connection.query(insertion_of_entry().sql);
+  db::Query insert = connection.query(insertion_of_entry());
   insert.bind(1, static_cast<std::int64_t>(sequence));
   bind_entry(insert, 2, origin, entry, values);
   insert.bind(12, effects_of(entry.content)).bind(13, Value::blob(hashes));

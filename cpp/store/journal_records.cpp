@@ -126,9 +126,10 @@ void RecordHistories::read_entries(RecordHistory& record) {
     if (const auto load = load_of(entry)) record.changed_by.push_back({entry.sequence, *load});
   }
   const BatchOfTable* load = find_batch(loads_, record.table, record.key);
-  if (load != nullptr) record.loaded_by = load->sequence;
+  const bool is_alone = is_inserted_alone(entries);
+  if (load != nullptr && !is_alone) record.loaded_by = load->sequence;
   const BatchOfTable* batch = find_batch(batches_, record.table, record.key);
-  if (batch == nullptr) return;
+  if (batch == nullptr || (is_alone && !batch->is_of_archive)) return;
   record.inserted_by = batch->sequence;
   // The changes that a load makes of its own records precede its entry.
   if (batch->is_of_archive) {

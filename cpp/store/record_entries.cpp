@@ -55,6 +55,12 @@ std::vector<RecordEntry> RecordEntries::take() {
   return entries;
 }
 
+bool is_inserted_alone(const std::vector<RecordEntry>& entries, std::uint64_t end) {
+  if (entries.empty() || entries.front().sequence >= end) return false;
+  const json::RawMembers content = json::raw_members(entries.front().content);
+  return content.contains("after") && !content.contains("before");
+}
+
 void undo(json::RawMembers& record, const json::RawMembers& content) {
   for (const auto& [member, value] : json::raw_members(content.at("after"))) record.erase(member);
   for (const auto& [member, value] : json::raw_members(content.at("before"))) {

@@ -47,6 +47,10 @@ class RecordEntries {
   std::optional<std::int64_t> key_;
 };
 
+// Whether the record has an entry of its insertion before the entry `end`, so that it is no record
+// of a batch, although its key may be between those of a batch. `entries` are its first ones.
+bool is_inserted_alone(const std::vector<RecordEntry>& entries, std::uint64_t end = UINT64_MAX);
+
 // Changes the members of a record to those before a change with this content, which has both
 // "after" and "before".
 void undo(json::RawMembers& record, const json::RawMembers& content);

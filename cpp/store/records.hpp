@@ -3,6 +3,9 @@
 
 #include <optional>
 #include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "model/error.hpp"
 #include "store/changes.hpp"
@@ -41,6 +44,51 @@ std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
   }
   lock_before_read<R>(connection, value);
   return find_where<R>(connection, {"id = ?", {value}});
+}
+
+// Returns the records with these ids together, by their ids. Only if the dialect is_remote.
+template <Record R>
+std::unordered_map<std::string, Stored<R>> find_many(db::Connection& connection,
+                                                     const std::vector<std::string_view>& ids) {
+  std::unordered_map<std::string, Stored<R>> found;
+  if (ids.empty()) return found;
+  BoundValues parameters(connection.symbols());
+  std::vector<Value> values;
+  values.reserve(ids.size());
+  for (const std::string_view id : ids) values.push_back(parameters.identifier(id));
+  lock_before_read<R>(connection, values);
+  const std::string sql = "SELECT " + select_list<R>() + ", key FROM " + std::string(R::table) +
+                          " WHERE id = ANY(?) ORDER BY key" + std::string(for_update(connection));
+  db::Query rows = connection.query_list(sql, values);
+  while (rows.step()) {
+    Stored<R> stored{rows.number(static_cast<int>(field_count<R>)),
+                     read_row<R>(rows, connection.symbols())};
+    std::string id = stored.record.id.value;
+    found.emplace(std::move(id), std::move(stored));
+  }
+  return found;
+}
+
+// Stores the texts of records that are symbols together, if the driver can do so faster.
+template <Record R>
+void intern_symbols(db::Connection& connection, std::span<const R* const> records) {
+  db::Symbols& symbols = connection.symbols();
+  std::vector<std::string_view> texts;
+  for (const R* record : records) {
+    const RecordFields<R> fields{*record};
+    for_each_indexed_field<R>([&]<class F, std::size_t I>() {
+      using T = bare<typename F::Type>;
+      if constexpr (!is_derived<T>) {
+        if constexpr (storage_class<T>() == StorageClass::symbol) {
+          const auto field = fields.template field<F, I>();
+          if (field.is_unset()) return;
+          const std::string_view text = view_of(*field.value);
+          if (!symbols.is_cached(text)) texts.push_back(text);
+        }
+      }
+    });
+  }
+  symbols.intern_many(texts);
 }
 
 // Returns the names of the columns of R, then of `more`.
@@ -136,7 +184,7 @@ void update(Changes& changes, const Stored<R>& before, const R& after,
     BoundValues parameters(changes.connection().symbols());
     db::Query query = changes.connection().query(sql);
     const int last = bind_columns(query, after, parameters, more);
-    query.bind(last + 1, before.key).run();
+    query.bind(last + 1, before.key).run_later();
   }
   changes.changed(before.key, before.record, after);
 }

@@ -3,6 +3,8 @@
 // the record.
 #pragma once
 
+#include <span>
+
 #include "db/database.hpp"
 #include "model/records.hpp"
 
@@ -16,12 +18,14 @@ inline std::string_view for_update(const db::Connection& connection) {
 // While claims and addresses of a payout group (a symbol) are written, the group does not change.
 // The group need not be stored.
 void share_group(db::Connection& connection, std::int64_t group);
+void share_groups(db::Connection& connection, std::span<const db::Value> groups);
 // While a payout group is written, no claims and addresses of it are.
 void lock_group(db::Connection& connection, std::int64_t group);
 
 // Locks that to which the record with this id belongs, if the record is stored.
 void lock_identity_of_control(db::Connection& connection, const db::Value& id);
 void share_group_of_claim(db::Connection& connection, const db::Value& id);
+void share_groups_of_claims(db::Connection& connection, std::span<const db::Value> ids);
 
 // Called before a record is read.
 template <Record R>
@@ -30,6 +34,13 @@ void lock_before_read(db::Connection& connection, const db::Value& id) {
   if constexpr (std::same_as<R, Control>) lock_identity_of_control(connection, id);
   if constexpr (std::same_as<R, Claim>) share_group_of_claim(connection, id);
   if constexpr (std::same_as<R, PayoutGroup>) lock_group(connection, id.integer);
+}
+// Called before records of these types are read together.
+template <Record R>
+  requires std::same_as<R, Claim> || std::same_as<R, Orchestration>
+void lock_before_read(db::Connection& connection, std::span<const db::Value> ids) {
+  if (!connection.locks_rows()) return;
+  if constexpr (std::same_as<R, Claim>) share_groups_of_claims(connection, ids);
 }
 
 }  // namespace comptroller::store

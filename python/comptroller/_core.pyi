@@ -185,6 +185,16 @@ class Store:
     # latter are many.
     def log_size(self) -> tuple[int, int, bool]: ...
     def backup(self, principal: Principal, destination: str) -> tuple[int, str]: ...
+    # To an empty database or a new file. Returns the numbers of records by kind, and the size and
+    # root of the journal; `progress` is called with the number of rows copied so far.
+    def copy_to(
+        self,
+        principal: Principal,
+        destination: str,
+        *,
+        libpq: str | None,
+        progress: Callable[[int], object] | None,
+    ) -> tuple[dict[str, int], int, str]: ...
     def check(self, principal: Principal) -> bytes: ...
     def close(self) -> None: ...
 

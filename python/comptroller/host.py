@@ -9,7 +9,7 @@ from comptroller.operations import Transport
 
 if TYPE_CHECKING:
     from comptroller._core import Principal, Store
-    from comptroller.bulk.exported import Exported, JournalState
+    from comptroller.bulk.exported import Copied, Exported, JournalState
     from comptroller.bulk.loading import LoadOptions, Opened
     from comptroller.bulk.streams import Stream
     from comptroller.journal import Checkpoint
@@ -38,6 +38,9 @@ class Host(Transport, Protocol):
 
     def backup(self, destination: str) -> JournalState:
         """Copies the store; returns the state of the copy's journal."""
+
+    def copy_to(self, destination: str, progress: Callable[[int], object] | None) -> Copied:
+        """Copies the store to an empty database or a new file."""
 
     def check(self) -> bytes:
         """Examines the whole store; returns the findings as JSON."""

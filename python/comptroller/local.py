@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from comptroller import arguments
 from comptroller._core import Principal, Store
-from comptroller.bulk.exported import Exported, JournalState
+from comptroller.bulk.exported import Copied, Exported, JournalState
 from comptroller.bulk.files import refuse_beside_store, refuse_store
 from comptroller.bulk.loading import LoadOptions, Opened
 from comptroller.bulk.streams import Stream
@@ -127,6 +127,23 @@ class LocalHost:
         refuse_beside_store("destination", destination)
         return JournalState(*self.store.backup(self.principal, destination))
 
+    def copy_to(self, destination: str, progress: Callable[[int], object] | None) -> Copied:
+        """Copies the store to an empty database or a new file."""
+        libpq = None
+        target = _locate(destination, None, "destination")
+        if target.database is not None:
+            from comptroller.postgresql import carried_libpq
+
+            libpq = carried_libpq()
+        elif target.path is None:
+            raise invalid("destination", "names no place; give a file or an address")
+        else:
+            refuse_beside_store("destination", destination)
+        rows, size, root = self.store.copy_to(
+            self.principal, destination, libpq=libpq, progress=progress
+        )
+        return Copied(rows, JournalState(size, root))
+
     def store_with_principal(self) -> tuple[Store, Principal]:
         """Returns the store and the caller."""
         return self.store, self.principal
@@ -216,17 +233,17 @@ def open(
     return Service(host, f"{location.name!r}, {who}{mode}")
 
 
-def _locate(place: str, state: str | os.PathLike[str] | None) -> Location:
+def _locate(place: str, state: str | os.PathLike[str] | None, argument: str = "path") -> Location:
     folder = None if state is None else arguments.path("state", state)
     # The beginning of an address, also of a misspelled one.
     if place[:8].lower() == "postgres":
         from comptroller import postgresql
 
         if postgresql.is_address(place):
-            address = postgresql.parse("path", place)
+            address = postgresql.parse(argument, place)
             base = None if folder is None else postgresql.state_base(folder)
             return Location(address.shown, None, base, address)
-        postgresql.refuse_similar("path", place)
+        postgresql.refuse_similar(argument, place)
     if folder is not None:
         raise invalid("state", "only a database has a state folder; leave it out")
     if place == ":memory:":

@@ -12,7 +12,7 @@ import msgspec
 
 from comptroller import arguments, decoding
 from comptroller.arguments import Filter
-from comptroller.bulk.exported import Exported, JournalState
+from comptroller.bulk.exported import Copied, Exported, JournalState
 from comptroller.bulk.exporting import write_export
 from comptroller.bulk.files import export_format
 from comptroller.bulk.folders import files_of_kinds
@@ -361,6 +361,36 @@ class Service(Resources):
         with busy("copying the store"):
             state = self._host.backup(arguments.path("destination", destination))
         return self.journal.signed(state)
+
+    def copy_to(
+        self, destination: str | os.PathLike[str], *, progress: Progress | bool | None = None
+    ) -> Copied:
+        """Copies the whole store to an empty database or a new file: all of it or nothing.
+
+        The copy has the records with their keys, the journal, the answers kept for idempotency
+        keys, and the webhooks. Cursors stay valid. It is verified before it is kept, as `check`
+        does, and its numbers of rows and the root of its journal are compared with those of the
+        store. Private files, such as signing keys, are not copied, and a file gets no clients.
+
+        Args:
+            destination: the address of a database, or the path of the new file.
+            progress: as for `load`; the numbers of bytes are 0.
+
+        Returns:
+            The number of records of each kind, and the state of the journal.
+
+        Raises:
+            InvalidRequest: the destination has a store already, or is a file of an open store.
+            Unusable: the file exists already or cannot be written; the database has other tables;
+                or the store is damaged, which `check` explains.
+            Unavailable: the database does not answer, or the disk is full.
+            Unsupported: the store is remote.
+        """
+        place = arguments.path("destination", destination)
+        with observer(progress, "copying the store") as observed:
+            # A lambda of an observer, because the number of bytes is unknown.
+            advance = None if observed is None else lambda rows: observed(0, None, rows)
+            return self._host.copy_to(place, advance)
 
     def evidence(
         self,

@@ -5,11 +5,34 @@
 
 namespace comptroller::db::postgresql {
 
-std::vector<Result> Channel::exchange_all(const std::function<void(Session&)>& add) {
-  const std::size_t before = later_.size() + beginning_.size();
+namespace {
+
+// The results of more requests would fill the buffers of the connection.
+constexpr std::size_t max_unread = 500;
+
+}  // namespace
+
+void Channel::add_waiting() {
+  unread_ += beginning_.size() + later_.size();
   // A pipeline is a transaction until BEGIN, whose isolation level no statement may precede.
   for (const std::string& sql : std::exchange(beginning_, {})) session_->add_statement(sql);
   for (const std::string& sql : std::exchange(later_, {})) session_->add_statement(sql);
+}
+
+void Channel::add_later(const std::function<void(Session&)>& add) {
+  add_waiting();
+  add(*session_);
+  if (++unread_ >= max_unread) exchange_all([](Session&) {});
+}
+
+void Channel::copy_in(const std::string& sql, std::string_view data) {
+  exchange_all([](Session&) {});
+  session_->copy_in(sql, data);
+}
+
+std::vector<Result> Channel::exchange_all(const std::function<void(Session&)>& add) {
+  add_waiting();
+  const std::size_t before = std::exchange(unread_, 0);
   try {
     add(*session_);
   } catch (...) {
@@ -47,6 +70,7 @@ void Channel::commit() {
   if (session_->has_failed()) {
     throw Error(Code::internal, "a write went on after one of its statements had failed");
   }
+  unread_ = 0;
   session_->add_statement("COMMIT");
   try {
     session_->run(false);
@@ -63,6 +87,10 @@ void Channel::roll_back() noexcept {
   const bool has_begun = beginning_.empty();
   beginning_.clear();
   if (!std::exchange(is_in_transaction_, false) || !has_begun) return;
+  try {
+    if (std::exchange(unread_, 0) > 0) session_->run();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the transaction is undone
+  }
   try {
     if (!session_->is_usable()) return;
     session_->add_statement("ROLLBACK");

@@ -33,6 +33,11 @@ class Channel {
   void run_in_transaction(std::string sql) {
     (beginning_.empty() ? later_ : beginning_).push_back(std::move(sql));
   }
+  // Adds a request, which the next one completes; its result is not needed. That call, or commit,
+  // throws its failure.
+  void add_later(const std::function<void(Session&)>& add);
+  // See Session.
+  void copy_in(const std::string& sql, std::string_view data);
   // Returns a name that was not used before.
   std::string make_name(std::string_view prefix) {
     return std::string(prefix) + std::to_string(++names_);
@@ -49,12 +54,15 @@ class Channel {
   void begin(std::vector<std::string> statements);
 
  private:
+  void add_waiting();
+
   std::unique_ptr<Session> session_;
   bool is_in_transaction_ = false;
   std::uint64_t transactions_ = 0;
   std::uint64_t names_ = 0;
   std::vector<std::string> beginning_;  // statements that were not sent yet
   std::vector<std::string> later_;
+  std::size_t unread_ = 0;  // results of add_later
 };
 
 }  // namespace comptroller::db::postgresql

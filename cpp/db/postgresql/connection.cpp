@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "db/postgresql/values.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::postgresql {
@@ -10,7 +11,7 @@ namespace comptroller::db::postgresql {
 namespace {
 
 constexpr const char* read_only = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-constexpr std::size_t rows_in_pipeline = 200;
+constexpr int max_attempts = 5;  // of a COPY that meets other writes
 
 std::unique_ptr<Symbols> make_symbols(PostgresqlConnection& connection, SharedSymbols* shared) {
   if (shared == nullptr) return std::make_unique<Symbols>(connection);
@@ -26,24 +27,87 @@ void PostgresqlConnection::execute(const std::string& sql) {
   exchange([&](Session& session) { session.add_statement(sql); });
 }
 
+Query PostgresqlConnection::query_list(std::string_view sql, std::span<const Value> values) {
+  PostgresqlStatement& statement = statements_.take(sql, false);
+  Query query(statement);
+  statement.bind_list(1, values);
+  return query;
+}
+
+std::vector<unsigned> PostgresqlConnection::parameter_types(std::string_view sql) {
+  PostgresqlStatement& statement = statements_.take(sql, false);
+  const Query in_use(statement);
+  return statement.types();
+}
+
+std::vector<std::int64_t> PostgresqlConnection::take_keys(std::string_view table,
+                                                          std::size_t count) {
+  std::vector<std::int64_t> keys;
+  keys.reserve(count);
+  Query next = query("SELECT nextval(pg_get_serial_sequence(?, 'key')) FROM generate_series(1, ?)");
+  next.bind(1, table).bind(2, static_cast<std::int64_t>(count));
+  while (next.step()) keys.push_back(next.number(0));
+  return keys;
+}
+
+void PostgresqlConnection::remove_stored(const InsertStatement& statement, std::size_t column,
+                                         const CopiedRows& copied, RowsById& rows) {
+  const unsigned type = copied.type(column);
+  std::vector<Value> ids;
+  ids.reserve(rows.size());
+  for (const auto& [id, row] : rows) ids.push_back(decode(id.substr(length_size), type));
+  const std::string name(statement.columns[column]);
+  Query stored = query_list(
+      "SELECT " + name + " FROM " + std::string(statement.table) + " WHERE " + name + " = ANY(?)",
+      ids);
+  std::string id;
+  while (stored.step()) {
+    id.clear();
+    encode_with_length(stored.column(0), type, id);
+    rows.erase(id);
+  }
+}
+
+std::vector<std::int64_t> PostgresqlConnection::copy_new(const InsertStatement& statement,
+                                                         const CopiedRows& copied,
+                                                         std::span<const std::size_t> rows) {
+  if (rows.empty()) return {};
+  std::vector<std::int64_t> keys = take_keys(statement.table, rows.size());
+  std::string columns = "key";
+  for (const std::string_view column : statement.columns) columns.append(", ").append(column);
+  add_later([](Session& session) { session.add_statement("SAVEPOINT copied"); });
+  copy_in("COPY " + std::string(statement.table) + " (" + columns + ") FROM STDIN BINARY",
+          copied.data(rows, keys));
+  add_later([](Session& session) { session.add_statement("RELEASE SAVEPOINT copied"); });
+  return keys;
+}
+
 std::vector<Insertion> PostgresqlConnection::insert_new(const InsertStatement& statement,
                                                         std::size_t rows, const BindRow& bind,
                                                         std::vector<std::int64_t>& keys) {
-  std::vector<Insertion> insertions;
-  PostgresqlStatement& insert = statements_.take(statement.sql + " RETURNING key", false);
-  Query query(insert);
-  while (insertions.size() < rows) {
-    const std::size_t end = std::min(rows, insertions.size() + rows_in_pipeline);
-    const auto results = exchange_all([&](Session& session) {
-      for (std::size_t row = insertions.size(); row < end; ++row) {
-        bind(query, row);
-        insert.add_run(session);
-      }
-    });
-    for (const Result& result : results) {
-      const auto key = key_of(result);
-      insertions.push_back(key ? Insertion::inserted : Insertion::taken);
-      if (key) keys.push_back(*key);
+  const auto column = static_cast<std::size_t>(std::ranges::find(statement.columns, "id") -
+                                               statement.columns.begin());
+  CopiedRows copied(parameter_types(statement.sql));
+  {
+    Query query(copied);
+    for (std::size_t row = 0; row < rows; ++row) bind(query, row);
+  }
+  // A row whose id an earlier one has is taken.
+  std::vector<Insertion> insertions(rows, Insertion::taken);
+  RowsById new_rows;
+  for (std::size_t row = 0; row < rows; ++row) new_rows.emplace(copied.value(row, column), row);
+  for (int attempt = 1; !new_rows.empty(); ++attempt) {
+    remove_stored(statement, column, copied, new_rows);
+    std::vector<std::size_t> inserted;
+    for (const auto& [id, row] : new_rows) inserted.push_back(row);
+    std::ranges::sort(inserted);
+    try {
+      keys = copy_new(statement, copied, inserted);
+      for (const std::size_t row : inserted) insertions[row] = Insertion::inserted;
+      break;
+    } catch (const Conflict&) {  // another write has inserted one of the ids
+      if (attempt == max_attempts) throw;
+      execute("ROLLBACK TO SAVEPOINT copied");
     }
   }
   return insertions;
@@ -77,7 +141,8 @@ std::vector<std::string> begin_writing(std::chrono::milliseconds max_wait, const
 
 }  // namespace
 
-// The mode of ordinary writes conflicts with that of bulk writes, not with itself.
+// The mode of ordinary writes conflicts with that of writes alone, not with itself. That of joined
+// bulk writes conflicts with itself and with that of writes alone.
 void PostgresqlConnection::begin_write(std::chrono::milliseconds max_wait) {
   begin_with(Mode::writing, begin_writing(max_wait, "ROW EXCLUSIVE MODE"));
 }
@@ -109,6 +174,10 @@ JournalLock PostgresqlConnection::lock_journal(bool waits) {
   }
   has_journal_ = true;
   return JournalLock::taken;
+}
+
+void PostgresqlConnection::begin_joined_bulk(std::chrono::milliseconds max_wait) {
+  begin_with(Mode::writing, begin_writing(max_wait, "SHARE UPDATE EXCLUSIVE MODE"));
 }
 
 }  // namespace comptroller::db::postgresql

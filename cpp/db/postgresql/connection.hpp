@@ -5,10 +5,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "db/database.hpp"
 #include "db/postgresql/channel.hpp"
+#include "db/postgresql/copied_rows.hpp"
 #include "db/postgresql/shared_symbols.hpp"
 #include "db/postgresql/statement.hpp"
 
@@ -21,10 +23,15 @@ class PostgresqlConnection final : public Connection, public Channel {
 
   Query query(std::string_view sql) override { return Query(statements_.take(sql, false)); }
   Query query_many(std::string_view sql) override { return Query(statements_.take(sql, true)); }
+  Query query_list(std::string_view sql, std::span<const Value> values) override;
   const Dialect& dialect() const override;
   std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
                                     const BindRow& bind, std::vector<std::int64_t>& keys) override;
   void execute(const std::string& sql) override;
+  std::vector<StoredTable> stored_tables() override;
+  std::unique_ptr<Refill> refill(const std::vector<StoredTable>& tables) override;
+  // Returns the types of the parameters of a statement.
+  std::vector<unsigned> parameter_types(std::string_view sql);
   bool locks_rows() const override { return transaction() != 0 && mode_ == Mode::writing; }
   bool sequences_later() const override { return locks_rows() && !has_journal_; }
   JournalLock lock_journal(bool waits) override;
@@ -34,8 +41,8 @@ class PostgresqlConnection final : public Connection, public Channel {
   void limit_time() override {
     run_in_transaction("SET LOCAL statement_timeout = " + read_timeout_);
   }
-  bool has_readable_views(std::span<const ReadableView>) override { return true; }
-  void make_readable_views(std::span<const ReadableView>) override {}
+  bool has_readable_views(std::span<const ReadableView> views) override;
+  void make_readable_views(std::span<const ReadableView> views) override;
 
   // The limit of limit_time, as SQL.
   void set_read_timeout(std::string timeout) { read_timeout_ = std::move(timeout); }
@@ -44,16 +51,29 @@ class PostgresqlConnection final : public Connection, public Channel {
   void begin_snapshot_of(const std::string& exported);
 
   // Begin a write transaction, which ends with commit or roll_back. A statement waits for locks for
-  // at most `max_wait`. The bulk write runs alone: all others wait until it ends. The second one
-  // returns false, and begins nothing, if a bulk write runs or waits.
+  // at most `max_wait`. A bulk write runs alone: all others wait until it ends. A joined one runs
+  // beside ordinary writes, but not beside another such one. begin_write_unless_bulk returns false,
+  // and begins nothing, if a bulk write that runs alone runs or waits.
   void begin_write(std::chrono::milliseconds max_wait);
   bool begin_write_unless_bulk(std::chrono::milliseconds max_wait);
   void begin_bulk(std::chrono::milliseconds max_wait);
+  void begin_joined_bulk(std::chrono::milliseconds max_wait);
 
  private:
   enum class Mode : std::uint8_t { reading, writing, writing_alone };
 
+  // The rows of a bulk insert by their ids, which are encoded with their length.
+  using RowsById = std::unordered_map<std::string_view, std::size_t>;
+
   void begin_with(Mode mode, std::vector<std::string> statements);
+  // Returns keys for new rows of a table, in ascending order.
+  std::vector<std::int64_t> take_keys(std::string_view table, std::size_t count);
+  // Removes those whose id is stored.
+  void remove_stored(const InsertStatement& statement, std::size_t column, const CopiedRows& copied,
+                     RowsById& rows);
+  // Inserts rows under a savepoint; returns their keys.
+  std::vector<std::int64_t> copy_new(const InsertStatement& statement, const CopiedRows& copied,
+                                     std::span<const std::size_t> rows);
 
   Mode mode_ = Mode::reading;  // of the transaction
   bool has_journal_ = false;

@@ -17,27 +17,34 @@ namespace {
 
 constexpr std::chrono::seconds max_wait_for_reader{30};
 
-// One bulk write. It inserts row by row, in the database itself.
+// One bulk write, in the database itself.
 class PostgresqlFill final : public Fill {
  public:
-  PostgresqlFill(Writers& writers, const Filling& filling) : writers_(writers), filling_(filling) {}
+  PostgresqlFill(Writers& writers, Pool::Connect connect_alone, const Filling& filling)
+      : writers_(writers), connect_alone_(std::move(connect_alone)), filling_(filling) {}
 
   Connection* begin() override { return nullptr; }
   bool write(const Work& work) override {
-    writers_.write_alone(filling_.is_patient, [&](Connection& connection) {
-      const bool keeps = work(connection, nullptr);
-      // Without statistics, lists would sort the table until the server collects them.
-      if (keeps && !filling_.table.empty()) {
-        connection.execute("ANALYZE " + std::string(filling_.table));
-      }
-      return keeps;
-    });
-    return true;
+    try {
+      writers_.write_bulk(filling_, connect_alone_, [&](Connection& connection) {
+        const bool keeps = work(connection, nullptr);
+        // Without statistics, lists would sort the table until the server collects them.
+        if (keeps && !filling_.table.empty()) {
+          connection.execute("ANALYZE " + std::string(filling_.table));
+        }
+        return keeps;
+      });
+      return true;
+    } catch (const Conflict&) {
+      if (!filling_.may_be_joined) throw;
+      return false;
+    }
   }
   void finish() override {}
 
  private:
   Writers& writers_;
+  Pool::Connect connect_alone_;
   Filling filling_;
 };
 
@@ -58,7 +65,8 @@ class PostgresqlDatabase final : public Database {
     writers().write_later(std::move(work), std::move(done));
   }
   std::unique_ptr<Fill> fill(const Filling& filling) override {
-    return std::make_unique<PostgresqlFill>(writers(), filling);
+    return std::make_unique<PostgresqlFill>(
+        writers(), [this] { return connect(nullptr); }, filling);
   }
   std::int64_t version() override;
   Commits commits() const override { return writers_ ? writers_->commits() : Commits{}; }

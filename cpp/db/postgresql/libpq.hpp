@@ -20,6 +20,7 @@ inline constexpr int polling_writing = 2;
 inline constexpr int polling_ok = 3;
 inline constexpr int result_command_ok = 1;
 inline constexpr int result_tuples_ok = 2;
+inline constexpr int result_copy_in = 4;
 inline constexpr int result_fatal_error = 7;
 inline constexpr int result_pipeline_sync = 10;
 inline constexpr int result_pipeline_aborted = 11;
@@ -61,6 +62,8 @@ inline constexpr int field_message = 'M';
   ROW(exit_pipeline, exitPipelineMode, int, (PGconn*))                                           \
   ROW(pipeline_sync, pipelineSync, int, (PGconn*))                                               \
   ROW(get_result, getResult, PGresult*, (PGconn*))                                               \
+  ROW(put_copy_data, putCopyData, int, (PGconn*, const char*, int))                              \
+  ROW(put_copy_end, putCopyEnd, int, (PGconn*, const char*))                                     \
   ROW(clear, clear, void, (PGresult*))                                                           \
   ROW(result_status, resultStatus, int, (const PGresult*))                                       \
   ROW(error_field, resultErrorField, char*, (const PGresult*, int))                              \

@@ -179,18 +179,47 @@ void Session::send() {
   is_unread_ = true;
 }
 
-void Session::run_script(const std::string& sql) {
+void Session::run_outside_pipeline(const std::function<void()>& request) {
   begin_request();
   check_sent(pq_.exit_pipeline(connection_));
-  check_sent(pq_.send_script(connection_, sql.c_str()));
   std::exception_ptr failure;
   try {
+    request();
     read_results(false, true);
   } catch (...) {
     failure = std::current_exception();
   }
   if (!is_broken_) check_sent(pq_.enter_pipeline(connection_));
   if (failure) std::rethrow_exception(failure);
+}
+
+void Session::run_script(const std::string& sql) {
+  run_outside_pipeline([&] { check_sent(pq_.send_script(connection_, sql.c_str())); });
+}
+
+void Session::copy_in(const std::string& sql, std::string_view data) {
+  run_outside_pipeline([&] {
+    check_sent(pq_.send_script(connection_, sql.c_str()));
+    wait(true);
+    const Result begun(pq_.get_result(connection_));
+    const int status = begun ? pq_.result_status(begun.get()) : result_fatal_error;
+    if (status == result_copy_in) return send_copied(data);
+    read_results(false, true);
+    fail(begun.get());
+  });
+}
+
+// Stops early if the server has ended the COPY; its results then have the failure.
+void Session::send_copied(std::string_view data) {
+  constexpr std::size_t piece = std::size_t{1} << 16U;
+  for (; !data.empty(); data.remove_prefix(std::min(piece, data.size()))) {
+    const auto size = static_cast<int>(std::min(piece, data.size()));
+    if (pq_.put_copy_data(connection_, data.data(), size) != 1) {
+      pq_.put_copy_end(connection_, "the data could not be sent");
+      return;
+    }
+  }
+  pq_.put_copy_end(connection_, nullptr);
 }
 
 // Waits until the server has received the requests and a result is there.

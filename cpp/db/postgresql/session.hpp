@@ -5,9 +5,11 @@
 #include <sys/types.h>
 
 #include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "db/database.hpp"
@@ -68,11 +70,15 @@ class Session {
 
   // Runs several statements without parameters; throws the first failure.
   void run_script(const std::string& sql);
+  // Runs a COPY ... FROM STDIN with this data; throws its failure.
+  void copy_in(const std::string& sql, std::string_view data);
 
  private:
   void check_sent(int is_sent);
   void begin_request();
   void read_unread();
+  void run_outside_pipeline(const std::function<void()>& request);
+  void send_copied(std::string_view data);
   std::vector<Result> read_results(bool is_pipeline, bool may_interrupt);
   void wait(bool may_interrupt);
   void cancel();

@@ -1,5 +1,7 @@
 #include "db/postgresql/shared_symbols.hpp"
 
+#include <set>
+
 #include "db/postgresql/failures.hpp"
 #include "model/error.hpp"
 
@@ -22,8 +24,37 @@ void SharedSymbols::fill() {
   with_connection([&](Connection& connection) {
     Query rows = connection.query("SELECT key, text FROM symbols ORDER BY key LIMIT ?");
     rows.bind(1, static_cast<std::int64_t>(Symbols::max_cached_symbols));
-    while (rows.step()) remember(rows.column(1).bytes, rows.number(0));
+    remember_all(std::move(rows));
   });
+}
+
+// Remembers the rows of a statement with the columns key and text.
+void SharedSymbols::remember_all(Query rows) {
+  while (rows.step()) remember(rows.column(1).bytes, rows.number(0));
+}
+
+// Two statements that insert the same texts in different orders would wait for each other.
+void SharedSymbols::intern_many(std::span<const std::string_view> texts) {
+  const std::lock_guard lock(mutex_);
+  const auto unknown_texts = [&] {
+    std::set<std::string_view> unknown;
+    for (const std::string_view text : texts) {
+      if (!keys_.contains(text)) unknown.insert(text);
+    }
+    std::vector<Value> values;
+    for (const std::string_view text : unknown) values.push_back(Value::of(text));
+    return values;
+  };
+  for (const char* sql :
+       {"SELECT key, text FROM symbols WHERE text = ANY(?)",
+        "INSERT INTO symbols (text) SELECT text FROM unnest(?::text[]) AS t (text)"
+        " ORDER BY text COLLATE \"C\""
+        " ON CONFLICT DO NOTHING RETURNING key, text"}) {
+    const std::vector<Value> values = unknown_texts();
+    if (values.empty()) return;
+    with_connection(
+        [&](Connection& connection) { remember_all(connection.query_list(sql, values)); });
+  }
 }
 
 void SharedSymbols::remember(std::string_view text, std::int64_t key) {

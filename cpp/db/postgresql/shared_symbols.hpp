@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -32,12 +33,15 @@ class SharedSymbols {
   std::optional<std::int64_t> find(std::string_view text);
   // Returns the key of a text; stores a new text.
   std::int64_t intern(std::string_view text);
+  // Looks up and stores several texts.
+  void intern_many(std::span<const std::string_view> texts);
 
  private:
   // Runs `work` with the connection; again on a new one if it was lost.
   template <class Work>
   auto with_connection(const Work& work);
   void remember(std::string_view text, std::int64_t key);
+  void remember_all(Query rows);
 
   Connect connect_;
   std::mutex mutex_;
@@ -58,6 +62,7 @@ class PooledSymbols final : public Symbols {
     return shared_.find(text);
   }
   std::int64_t insert(std::string_view text) override { return shared_.intern(text); }
+  void intern_many(std::span<const std::string_view> texts) override { shared_.intern_many(texts); }
 
  private:
   static constexpr std::size_t max_cached = 4'096;

@@ -28,7 +28,7 @@ PostgresqlStatement::PostgresqlStatement(Channel& channel, StatementCache& cache
       parameters_(prepared.parameter_types.size()),
       values_(prepared.column_types.size()) {}
 
-void PostgresqlStatement::bind(int index, const Value& value) {
+PostgresqlStatement::Parameter& PostgresqlStatement::begin_bind(int index) {
   if (result_) {
     close_cursor();
     result_.reset();
@@ -39,10 +39,20 @@ void PostgresqlStatement::bind(int index, const Value& value) {
   }
   Parameter& parameter = parameters_[place];
   parameter.bytes.clear();
+  parameter.is_null = false;
+  return parameter;
+}
+
+void PostgresqlStatement::bind(int index, const Value& value) {
+  Parameter& parameter = begin_bind(index);
   parameter.is_null = value.is_null();
-  if (!parameter.is_null) {
-    encode(value, prepared_.parameter_types[place], parameter.bytes);
-  }
+  if (parameter.is_null) return;
+  encode(value, types()[static_cast<std::size_t>(index) - 1], parameter.bytes);
+}
+
+void PostgresqlStatement::bind_list(int index, std::span<const Value> values) {
+  Parameter& parameter = begin_bind(index);
+  encode_array(values, types()[static_cast<std::size_t>(index) - 1], parameter.bytes);
 }
 
 void PostgresqlStatement::bind(std::string_view name, const Value& value) {
@@ -113,6 +123,12 @@ std::int64_t PostgresqlStatement::run() {
   std::from_chars(text.data(), text.data() + text.size(), rows);
   result_.reset();
   return rows;
+}
+
+void PostgresqlStatement::run_later() {
+  close_cursor();
+  result_.reset();
+  channel_.add_later([&](Session& session) { add_run(session); });
 }
 
 std::optional<std::int64_t> PostgresqlStatement::insert() {

@@ -4,6 +4,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -39,13 +40,17 @@ class PostgresqlStatement final : public Statement {
 
   void bind(int index, const Value& value) override;
   void bind(std::string_view name, const Value& value) override;
+  void bind_list(int index, std::span<const Value> values);
   bool step() override;
   std::int64_t run() override;
+  void run_later() override;
   std::optional<std::int64_t> insert() override;
   std::string place_of(int index, std::size_t row) override;
   void reset() override;
 
   bool is_in_parts() const { return is_in_parts_; }
+  // The types of the parameters.
+  const std::vector<unsigned>& types() const { return prepared_.parameter_types; }
   // Adds a run with the present parameters to a pipeline.
   void add_run(Session& session) const;
 
@@ -56,6 +61,7 @@ class PostgresqlStatement final : public Statement {
   };
 
   const Value& column_of_row(int index) override;
+  Parameter& begin_bind(int index);
   // `prepared` has the same parameters as this statement.
   void execute(const Prepared& prepared);
   void fetch();

@@ -35,6 +35,21 @@ std::int64_t read_number(std::string_view bytes) {
                                   " of PostgreSQL cannot have");
 }
 
+unsigned element_type(unsigned array) {
+  switch (array) {
+    case bytes_array_type:
+      return bytes_type;
+    case int4_array_type:
+      return int4_type;
+    case int8_array_type:
+      return int8_type;
+    case text_array_type:
+      return text_type;
+    default:
+      throw_unexpected(array);
+  }
+}
+
 }  // namespace
 
 void encode(const Value& value, unsigned type, std::string& out) {
@@ -67,6 +82,39 @@ void encode(const Value& value, unsigned type, std::string& out) {
     default:
       throw_unexpected(type);
   }
+}
+
+void append_int2(std::int64_t number, std::string& out) {
+  append_number<std::int16_t>(number, out);
+}
+
+void append_int4(std::int64_t number, std::string& out) {
+  append_number<std::int32_t>(number, out);
+}
+
+void append_int8(std::int64_t number, std::string& out) {
+  append_number<std::int64_t>(number, out);
+}
+
+void encode_with_length(const Value& value, unsigned type, std::string& out) {
+  if (value.is_null()) return append_int4(-1, out);
+  const std::size_t begin = out.size();
+  append_int4(0, out);
+  encode(value, type, out);
+  std::string length;
+  append_int4(static_cast<std::int64_t>(out.size() - begin - length_size), length);
+  std::ranges::copy(length, out.begin() + static_cast<std::ptrdiff_t>(begin));
+}
+
+void encode_array(std::span<const Value> values, unsigned type, std::string& out) {
+  const unsigned element = element_type(type);
+  append_int4(values.empty() ? 0 : 1, out);  // dimensions
+  append_int4(0, out);                       // no NULL
+  append_int4(element, out);
+  if (values.empty()) return;
+  append_int4(static_cast<std::int64_t>(values.size()), out);
+  append_int4(1, out);  // the first index
+  for (const Value& value : values) encode_with_length(value, element, out);
 }
 
 Value decode(std::string_view bytes, unsigned type) {

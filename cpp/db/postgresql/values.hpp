@@ -1,6 +1,8 @@
 // The values of parameters and columns in PostgreSQL's binary format.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,6 +20,11 @@ inline constexpr unsigned int4_type = 23;
 inline constexpr unsigned text_type = 25;
 inline constexpr unsigned unknown_type = 705;
 inline constexpr unsigned varchar_type = 1043;
+// Arrays of these.
+inline constexpr unsigned bytes_array_type = 1001;
+inline constexpr unsigned int4_array_type = 1007;
+inline constexpr unsigned text_array_type = 1009;
+inline constexpr unsigned int8_array_type = 1016;
 
 // The first byte of a bytea says whether the rest is a blob or a text, because a column of ids,
 // hashes or addresses has both. This file adds it and takes it off.
@@ -27,6 +34,15 @@ inline constexpr char text_mark = 1;
 // Appends a value, which is not NULL, of a type. A number beyond the type becomes the nearest one,
 // which no row has, because the store compares with numbers that no row has.
 void encode(const Value& value, unsigned type, std::string& out);
+
+// Appends an array of values, of which none is NULL.
+void encode_array(std::span<const Value> values, unsigned type, std::string& out);
+inline constexpr std::size_t length_size = 4;
+// Appends the length of a value and the value, as arrays and COPY have it; of NULL, the length -1.
+void encode_with_length(const Value& value, unsigned type, std::string& out);
+void append_int2(std::int64_t number, std::string& out);
+void append_int4(std::int64_t number, std::string& out);
+void append_int8(std::int64_t number, std::string& out);
 
 // Returns the value of a column, which is not NULL; throws unusable for a damaged one.
 Value decode(std::string_view bytes, unsigned type);

@@ -76,12 +76,16 @@ bool Writers::run(const std::function<void(Connection&)>& work, Deadline deadlin
   }
 }
 
-void Writers::write_alone(bool is_patient, const std::function<bool(Connection&)>& work) {
+void Writers::write_bulk(const Filling& filling, const Pool::Connect& connect_alone,
+                         const std::function<bool(Connection&)>& work) {
   Writing::refuse(this);
   const Writing writing(this, true);
-  const auto max_wait = is_patient ? waits_of_patient * max_wait_ : max_wait_;
-  const Pool::Borrowed connection = pool_.lend(Clock::now() + max_wait);
-  connection->begin_bulk(max_wait);
+  const auto max_wait = filling.is_patient ? waits_of_patient * max_wait_ : max_wait_;
+  const Pool::Borrowed lent = pool_.lend(Clock::now() + max_wait);
+  const auto alone = filling.has_own_symbols ? connect_alone() : nullptr;
+  PostgresqlConnection* const connection = alone ? alone.get() : lent.get();
+  filling.may_be_joined ? connection->begin_joined_bulk(max_wait)
+                        : connection->begin_bulk(max_wait);
   if (work(*connection)) connection->commit();
 }
 

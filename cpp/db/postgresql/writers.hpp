@@ -32,9 +32,10 @@ class Writers {
   bool write_unless_bulk(const std::function<void(Connection&)>& work);
   void write_later(std::function<void(Connection&)> work,
                    std::function<void(std::exception_ptr)> done);
-  // Runs `work` while nobody else writes, and commits if it returns true. Waits longer for others
-  // if `is_patient`. It does not run again.
-  void write_alone(bool is_patient, const std::function<bool(Connection&)>& work);
+  // Runs a bulk write, and commits if `work` returns true; see Filling. It does not run again.
+  // `connect_alone` connects without the shared symbols.
+  void write_bulk(const Filling& filling, const Pool::Connect& connect_alone,
+                  const std::function<bool(Connection&)>& work);
   Commits commits() const;
 
  private:

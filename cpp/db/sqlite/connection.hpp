@@ -41,6 +41,8 @@ class SqliteConnection final : public Connection, public Handle {
                                     const BindRow& bind, std::vector<std::int64_t>& keys) override;
   void begin_snapshot() override;
   void end_snapshot() noexcept override;
+  std::vector<StoredTable> stored_tables() override;
+  std::unique_ptr<Refill> refill(const std::vector<StoredTable>& tables) override;
   bool has_readable_views(std::span<const ReadableView> views) override;
   void make_readable_views(std::span<const ReadableView> views) override;
 

@@ -300,10 +300,13 @@ void refuse_other_names(const std::string& path) {
                   "remove them");
 }
 
-std::string make_temporary_file() {
-  const char* folder =
-      std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): read only when a store is opened
-  std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/comptroller-XXXXXX";
+std::string make_temporary_file(std::string folder) {
+  if (folder.empty()) {
+    const char* named =
+        std::getenv("TMPDIR");  // NOLINT(concurrency-mt-unsafe): read only when a store is opened
+    folder = named == nullptr ? "/tmp" : named;
+  }
+  std::string path = folder + "/comptroller-XXXXXX";
   const int descriptor = ::mkstemp(path.data());
   if (descriptor < 0) throw Error::of_system(errno, "cannot make a temporary file");
   ::close(descriptor);
@@ -317,8 +320,8 @@ std::unique_ptr<Database> open(const std::string& path, const OpenOptions& optio
     throw Error::invalid("read_only", "a store in memory begins empty; open it for writing");
   }
   if (options.is_temporary) {
-    return std::make_unique<SqliteDatabase>(std::make_unique<OpenFile>(make_temporary_file()),
-                                            options);
+    return std::make_unique<SqliteDatabase>(
+        std::make_unique<OpenFile>(make_temporary_file(options.temporary_folder)), options);
   }
   if (path.empty()) throw Error::invalid("path", "must name a file");
   const std::string resolved = resolve(path);  // so that all users of a file share its lock files

@@ -12,8 +12,10 @@ namespace comptroller::db::sqlite {
 
 struct OpenOptions {
   bool read_only = false;
-  // Uses a private file in the temporary folder, which is removed when the database is closed.
+  // Uses a private file, which is removed when the database is closed, in this folder or else in
+  // the temporary one.
   bool is_temporary = false;
+  std::string temporary_folder = {};
   // Called every 100 ms by a thread that waits for others or runs a long statement. An exception
   // ends the wait or the statement and is thrown to the caller. A write that another thread is
   // already committing is kept nevertheless.

@@ -7,12 +7,6 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-std::string name_of(const ReadableView& view) {
-  return "readable_" + std::string(view.table);
-}
-
-// Expressions that show the stored values of a storage class; @ is replaced by the column. Values
-// of other classes are shown as stored.
 constexpr std::pair<StorageClass, const char*> expressions[]{
     {StorageClass::symbol, "(SELECT text FROM symbols WHERE symbols.key = @)"},
     {StorageClass::identifier,
@@ -29,42 +23,15 @@ constexpr std::pair<StorageClass, const char*> expressions[]{
      " FROM place WHERE n < length(@) / 20 - 1) SELECT json_group_array('0x' ||"
      " lower(hex(substr(@, n * 20 + 1, 20)))) FROM place WHERE length(@) > 0) ELSE @ END"}};
 
-std::string code_expression(std::span<const std::string_view> texts) {
-  std::string expression = "CASE @";
-  for (std::size_t code = 0; code < texts.size(); ++code) {
-    expression += " WHEN " + std::to_string(code) + " THEN '";
-    expression.append(texts[code]).append("'");
-  }
-  return expression + " END";
-}
-
-std::string expression_of(const ReadableColumn& column) {
-  std::string pattern = column.storage == StorageClass::code ? code_expression(column.texts) : "@";
-  for (const auto& [storage, expression] : expressions) {
-    if (storage == column.storage) pattern = expression;
-  }
-  std::string expression;
-  for (const char character : pattern) {
-    expression += character == '@' ? "t." + std::string(column.name) : std::string(1, character);
-  }
-  return expression;
-}
-
 std::string sql_of(const ReadableView& view) {
-  std::string columns;
-  for (const ReadableColumn& column : view.columns) {
-    if (!columns.empty()) columns += ", ";
-    columns.append(expression_of(column)).append(" AS ").append(column.name);
-  }
-  return "CREATE VIEW " + name_of(view) + " AS SELECT " + columns + " FROM " +
-         std::string(view.table) + " AS t";
+  return "CREATE VIEW " + view.name() + " AS " + view.select(expressions);
 }
 
 }  // namespace
 
 bool SqliteConnection::has_readable_views(std::span<const ReadableView> views) {
   for (const ReadableView& view : views) {
-    const std::string name = name_of(view);
+    const std::string name = view.name();
     Query row = query("SELECT sql FROM sqlite_schema WHERE name = ?1");
     row.bind(1, name);
     if (!row.step() || row.column(0).bytes != sql_of(view)) return false;
@@ -74,7 +41,7 @@ bool SqliteConnection::has_readable_views(std::span<const ReadableView> views) {
 
 void SqliteConnection::make_readable_views(std::span<const ReadableView> views) {
   for (const ReadableView& view : views) {
-    execute("DROP VIEW IF EXISTS " + name_of(view));
+    execute("DROP VIEW IF EXISTS " + view.name());
     execute(sql_of(view));
   }
 }

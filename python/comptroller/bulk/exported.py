@@ -1,4 +1,4 @@
-"""What an export and a backup return."""
+"""What an export, a backup and a copy return."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ class JournalState(msgspec.Struct, frozen=True):
     size: int
     root: str
     checkpoint: str | None = None
+
+
+class Copied(msgspec.Struct, frozen=True):
+    """What a copy of a store has: the number of records of each kind, and its journal."""
+
+    rows: dict[str, int]
+    journal: JournalState
 
 
 class Exported(int):

@@ -31,6 +31,7 @@ _MODULES = {
     "evidence": "journal",
     "check": "store",
     "backup": "store",
+    "copy": "store",
     "migrate": "store",
     "serve": "serve",
     "worker": "serve",

@@ -1,16 +1,24 @@
-"""The commands check, backup and migrate, which work on the store file."""
+"""The commands check, backup, copy and migrate, which work on a whole store."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import click
 import msgspec
 
 from comptroller.cli import screen
-from comptroller.cli.options import db_option, json_option
+from comptroller.cli.options import db_option, json_option, without_password
 from comptroller.display.html import printable
+from comptroller.errors import invalid
 from comptroller.postgresql import is_address
+
+if TYPE_CHECKING:
+    from comptroller.http.oauth.shared_secret import Secret
+    from comptroller.local import LocalHost
 
 # The position of SQLite's user_version in the file, a big-endian number.
 _USER_VERSION = slice(60, 64)
@@ -70,7 +78,11 @@ def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
     """
     with screen.existing_store(db) as svc, screen.waiting("copying"):
         state = svc.backup(dest)
-    copied = _copy_secrets(db, dest) if with_keys else []
+    copied = []
+    if with_keys:
+        screen.require_server()
+        with _secrets(db) as there, _secrets(dest) as here:
+            copied = _copy_secrets(there, here)
     size = Path(dest).stat().st_size
     if as_json:
         screen.write_json(
@@ -82,22 +94,102 @@ def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
         screen.show_journal(state)
 
 
-def _copy_secrets(db: str, dest: str) -> list[str]:
-    """Copies the secret files of a store; returns the names of the copies."""
+@click.command()
+@click.argument("source", metavar="FROM", callback=without_password)
+@click.argument("dest", metavar="TO", callback=without_password)
+@click.option(
+    "--with-keys",
+    is_flag=True,
+    help="Also copy the signing keys, the clients of the server, and the keys of webhooks and of "
+    "checkpoints.",
+)
+@click.option(
+    "--state",
+    type=click.Path(file_okay=False),
+    envvar="COMPTROLLER_STATE",
+    help="The state folder of the database, for --with-keys.",
+)
+@json_option
+def copy(source: str, dest: str, with_keys: bool, state: str | None, as_json: bool) -> None:
+    """Copy a store between a file and a PostgreSQL database: all of it, or nothing.
+
+    FROM and TO are files or addresses. TO is a new file or an empty database. The copy has the
+    records, the journal, the answers kept for idempotency keys, and the webhooks; cursors stay
+    valid. It is verified before it is kept. Prints the numbers of records, and the size and root of
+    the journal, which are those of FROM. Writes to FROM after the command has begun are not in the
+    copy, so end its programs before.
+
+    --with-keys also copies what is in files beside a store file. For a database, these are in the
+    state folder (--state), and the clients and signing keys are in the database.
+    """
+    import comptroller
+
+    if with_keys:
+        _require_keys_can_be_copied(source, dest, state)
+    screen.require_store(source)
+    with (
+        comptroller.open(source, read_only=True) as svc,
+        screen.progress(f"copying {source}") as advance,
+    ):
+        made = svc.copy_to(dest, progress=advance or False)
+    copied = []
+    if with_keys:
+        with _secrets(source, state) as there, _secrets(dest, state) as here:
+            copied = _copy_secrets(there, here)
+    if as_json:
+        screen.write_json({**msgspec.to_builtins(made), "secrets": copied})
+        return
+    rows = screen.table("kind", ">rows", title=f"{source} copied to {dest}")
+    for name, number in made.rows.items():
+        rows.add_row(*screen.format_cells([name, number]))
+    screen.show(rows)
+    click.echo()
+    for each in copied:
+        click.echo(f"copied {each}")
+    screen.show_journal(made.journal)
+
+
+def _require_keys_can_be_copied(source: str, dest: str, state: str | None) -> None:
+    """Raises InvalidRequest if there is no place for the keys."""
     screen.require_server()
+    databases = [is_address(place) for place in (source, dest)]
+    if all(databases):
+        raise invalid(
+            "--with-keys",
+            "copies no keys between databases; copy the files of the state folder",
+        )
+    if any(databases) and state is None:
+        raise invalid("--with-keys", "needs the state folder of the database; give --state")
+
+
+@contextmanager
+def _secrets(place: str, state: str | None = None) -> Iterator[list[Secret]]:
+    """Yields the private files and documents of a store, of which some may be missing."""
+    import comptroller
     from comptroller.http.oauth import clients, keys
     from comptroller.journal.keys import key_file_of
     from comptroller.secret_file import SecretFile
 
-    def webhook_key(store: str) -> SecretFile:
-        return SecretFile(store, ".webhook-key")
+    if not is_address(place):
+        webhook_key = SecretFile(place, ".webhook-key")
+        yield [keys.file_of(place), clients.file_of(place), key_file_of(place), webhook_key]
+        return
+    with comptroller.open(place, state=state) as svc:
+        host = cast("LocalHost", svc.host)
+        base = str(host.secrets_base)
+        webhook_key = SecretFile(base, ".webhook-key")
+        yield [keys.shared_of(host), clients.shared_of(host), key_file_of(base), webhook_key]
 
+
+def _copy_secrets(there: list[Secret], here: list[Secret]) -> list[str]:
+    """Copies secrets; returns the names of the copies."""
     copied = []
-    for file_of in (keys.file_of, clients.file_of, key_file_of, webhook_key):
-        data = file_of(db).read()
+    for original, other in zip(there, here, strict=True):
+        data = original.read()
         if data is not None:
-            file_of(dest).write(data)
-            copied.append(str(file_of(dest).path))
+            other.read()  # a document replaces what was read
+            other.write(data)
+            copied.append(str(other.path))
     return copied
 
 

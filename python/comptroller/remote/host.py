@@ -133,6 +133,10 @@ class RemoteHost:
             "a remote store cannot be backed up; run `comptroller backup` on its machine"
         )
 
+    def copy_to(self, destination: str, progress: object) -> NoReturn:
+        """Raises Unsupported."""
+        raise unsupported("a remote store cannot be copied; run `comptroller copy` on its machine")
+
     def store_with_principal(self) -> NoReturn:
         """Raises Unsupported."""
         raise unsupported(

@@ -19,7 +19,7 @@ pytest.importorskip("rich")
 
 COMMANDS = [
     *("demo", "sample", "load", "export", "report", "query", "reconcile"),
-    *("changes", "journal", "evidence", "check", "backup", "migrate"),
+    *("changes", "journal", "evidence", "check", "backup", "copy", "migrate"),
     *("serve", "webhooks", "deliver", "clients", "keys", "pull"),
 ]
 

@@ -28,6 +28,29 @@ DERIVED = {
     "reward-addresses": {"balance"},
 }
 
+#: Members that have several stored forms, as changes of the complete line of a kind.
+FORMS: list[tuple[str, dict[str, Any]]] = [
+    ("claims", {"id": "0190abcd-0000-7000-8000-00000000000f"}),
+    ("claims", {"id": "1"}),
+    ("claims", {"tx_hash": HASH.upper().replace("X", "x")}),
+    ("claims", {"tx_hash": "signature"}),
+    ("claims", {"addresses": []}),
+    ("claims", {"addresses": ["one", "two"]}),
+    ("claims", {"addresses": ["0x" + "00" * 20, "0x" + "ff" * 20]}),
+    ("claims", {"created_at": "0001-01-01T00:00:00.000000Z"}),
+    ("claims", {"created_at": "1969-12-31T23:59:59.999999Z"}),
+    ("claims", {"created_at": "1969-12-31T23:59:59.000001Z"}),
+    ("claims", {"created_at": "9999-12-31T23:59:59.999999Z"}),
+    ("claims", {"created_at": "2000-02-29T00:00:00.000001Z"}),
+    ("claims", {"claim_type": "A_NEWER_WORD"}),
+    ("claims", {"blockchain": "ünï 'quoted'"}),
+    *(("claims", {"onchain_status": w}) for w in ("SUBMITTED", "CONFIRMED", "FAILED")),
+    *(("controls", {"type": word}) for word in ("SELL_ONLY", "FROZEN", "DORMANT")),
+    ("controls", {"set_by": "PROVIDER"}),
+    ("controls", {"deleted_at": "2026-02-01T00:00:00.000000Z"}),
+    *(("payout-groups", {"ledger": ledger}) for ledger in ("INK", "XLAYER", "ARBITRUM_ONE")),
+]
+
 
 def rows(path: Path, kind: str) -> list[dict[str, Any]]:
     """Reads the views with SQLite alone."""
@@ -66,30 +89,7 @@ def test_the_values_are_those_of_the_line(full: Path, kind: str) -> None:
     assert {name for name, value in row.items() if value is not None} <= LINES[kind].keys()
 
 
-@pytest.mark.parametrize(
-    ("kind", "changes"),
-    [
-        ("claims", {"id": "0190abcd-0000-7000-8000-00000000000f"}),
-        ("claims", {"id": "1"}),
-        ("claims", {"tx_hash": HASH.upper().replace("X", "x")}),
-        ("claims", {"tx_hash": "signature"}),
-        ("claims", {"addresses": []}),
-        ("claims", {"addresses": ["one", "two"]}),
-        ("claims", {"addresses": ["0x" + "00" * 20, "0x" + "ff" * 20]}),
-        ("claims", {"created_at": "0001-01-01T00:00:00.000000Z"}),
-        ("claims", {"created_at": "1969-12-31T23:59:59.999999Z"}),
-        ("claims", {"created_at": "1969-12-31T23:59:59.000001Z"}),
-        ("claims", {"created_at": "9999-12-31T23:59:59.999999Z"}),
-        ("claims", {"created_at": "2000-02-29T00:00:00.000001Z"}),
-        ("claims", {"claim_type": "A_NEWER_WORD"}),
-        ("claims", {"blockchain": "ünï 'quoted'"}),
-        *(("claims", {"onchain_status": w}) for w in ("SUBMITTED", "CONFIRMED", "FAILED")),
-        *(("controls", {"type": word}) for word in ("SELL_ONLY", "FROZEN", "DORMANT")),
-        ("controls", {"set_by": "PROVIDER"}),
-        ("controls", {"deleted_at": "2026-02-01T00:00:00.000000Z"}),
-        *(("payout-groups", {"ledger": ledger}) for ledger in ("INK", "XLAYER", "ARBITRUM_ONE")),
-    ],
-)
+@pytest.mark.parametrize(("kind", "changes"), FORMS)
 def test_every_form_of_a_value_is_readable(
     operator: Service, store_path: Path, kind: str, changes: dict[str, Any]
 ) -> None:

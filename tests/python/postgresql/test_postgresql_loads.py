@@ -1,0 +1,206 @@
+"""Loads of large files of repeated lines: SQLite as the model of PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import comptroller
+import msgspec
+import pytest
+from comptroller import Service
+
+_LINES = 20_000
+_IDS = 9_000
+_CUSTOMERS = ("acme", "globex")
+_DAYS = 6
+
+
+class Sides(NamedTuple):
+    """The model, and the store that is tested."""
+
+    model: Service
+    tested: Service
+
+
+@pytest.fixture
+def sides(tmp_path: Path, store_path: str) -> Iterator[Sides]:
+    with comptroller.open(tmp_path / "model.db") as model, comptroller.open(store_path) as tested:
+        yield Sides(model, tested)
+
+
+class Files:
+    """Generates files whose lines repeat, contradict and follow each other."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self._of = Random(seed)
+        self._folder = folder
+        self._groups = [self._uuid() for _ in range(60)]
+        self._owner = {group: self._of.choice(_CUSTOMERS) for group in self._groups}
+        self._last: dict[str, Any] | None = None
+        self._ids = {kind: self._make_ids() for kind in ("claims", "orchestrations")}
+
+    def _uuid(self) -> str:
+        digits = f"{self._of.getrandbits(128):032x}"
+        return "-".join(digits[a:b] for a, b in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32)))
+
+    def _make_ids(self) -> list[str]:
+        # A store packs the first form of an id, and keeps the others as text.
+        return [
+            self._of.choices((self._uuid(), self._uuid().upper(), f"id-{n}"), (8, 1, 1))[0]
+            for n in range(_IDS)
+        ]
+
+    def _time(self) -> str:
+        day, second = self._of.randrange(1, _DAYS), self._of.randrange(60)
+        return f"2024-02-{day:02d}T12:00:{second:02d}.{self._of.choice((0, 1)):06d}Z"
+
+    def groups(self) -> Path:
+        """Returns a file of most groups."""
+        return self._write(
+            {
+                "id": group,
+                "ledger": "ETHEREUM",
+                "jurisdiction": self._of.choice(("CH", "DE", "US")),
+                "customer_id": self._owner[group],
+                "created_at": self._time(),
+            }
+            for group in self._groups[:45]
+        )
+
+    def claims(self) -> Path:
+        self._last = None
+        return self._write(self._claim() for _ in range(_LINES))
+
+    def orchestrations(self) -> Path:
+        self._last = None
+        return self._write(self._orchestration() for _ in range(_LINES))
+
+    def _claim(self) -> dict[str, Any] | str:
+        of = self._of
+        number = of.randrange(_IDS)
+        # Most claims stay in their group; some lines move them.
+        group = self._groups[(number if of.random() < 0.97 else of.randrange(_IDS)) % 60]
+        line: dict[str, Any] = {
+            "id": self._ids["claims"][number],
+            "payout_group_id": group,
+            "claim_type": ("CLAIM_ALL", "CLAIM", "OTHER")[number % 3],
+            "onchain_status": of.choice(("PENDING", "SUBMITTED", "CONFIRMED", "FAILED")),
+            "amount": ("0", "1.50", "2", "1234567890.123456789")[number % 4],
+            "created_at": f"2024-01-{number % 28 + 1:02d}",
+        }
+        optional: dict[str, Any] = {
+            "customer_id": self._owner[group] if of.random() < 0.98 else of.choice(_CUSTOMERS),
+            "updated_at": self._time(),
+            "asset_type": ("ETH", "RPL", "Ünique", f"A{number}")[number % 4],
+            "blockchain": ("INK", "BASE")[number % 2],
+            "tx_hash": (f"0x{number:064x}", f"0x{number:064X}", "plain")[number % 3],
+            "addresses": [f"0x{number % 7:040x}", f"0x{number % 5:040x}"][: number % 3],
+            "confirmed_at": self._time(),
+            "submitted_at": self._time(),
+            "error_message": of.choice(("", "refused", "ü" * 50)),
+        }
+        line |= {name: value for name, value in optional.items() if of.random() < 0.8}
+        return self._spoilt(line)
+
+    def _orchestration(self) -> dict[str, Any] | str:
+        of = self._of
+        number = of.randrange(_IDS)
+        line: dict[str, Any] = {
+            "id": self._ids["orchestrations"][number],
+            "status": of.choice(("PENDING", "COMPLETED", "FAILED", f"S{number % 300}")),
+            "created_at": f"2024-01-{number % 28 + 1:02d}",
+        }
+        optional: dict[str, Any] = {
+            "customer_id": _CUSTOMERS[number % 2],
+            "updated_at": self._time(),
+            "ref_id": f"r{number % 50}",
+            "source_asset": of.choice(("EUR", "USD")),
+            "destination": {"profile": {"profile_id": f"p{number % 9}"}},
+            "metadata": {of.choice("abc"): of.choice(("", "1", "ü"))},
+            "fail_reason": of.choice(("A", "B")),
+        }
+        line |= {name: value for name, value in optional.items() if of.random() < 0.8}
+        return self._spoilt(line)
+
+    def _spoilt(self, line: dict[str, Any]) -> dict[str, Any] | str:
+        """Returns the line, or an earlier one, or rarely what a load rejects or skips."""
+        chance = self._of.random()
+        if chance > 0.9 and self._last is not None:
+            return self._last
+        self._last = line
+        if chance < 0.002:
+            return ""
+        if chance < 0.004:
+            return "{"
+        if chance < 0.008:
+            return {**line, self._of.choice([*line]): 7}
+        return line
+
+    def _write(self, lines: Any) -> Path:
+        path = self._folder / f"{self._of.getrandbits(64):016x}.ndjson"
+        texts = (line if isinstance(line, str) else json.dumps(line) for line in lines)
+        path.write_text("".join(f"{text}\n" for text in texts))
+        return path
+
+    def without(self, path: Path, rejected: set[int]) -> Path:
+        """Returns a file without these lines."""
+        lines = path.read_text().split("\n")[:-1]
+        return self._write(line for number, line in enumerate(lines, 1) if number not in rejected)
+
+
+def _shown(value: Any) -> Any:
+    return msgspec.to_builtins(value)
+
+
+def _journal(svc: Service) -> list[dict[str, Any]]:
+    """Returns the entries without times and keys; the key of an undone line is not given again."""
+    entries = []
+    for entry in _shown(list(svc.journal.list())):
+        for name in ("recorded_at", "key", "hash"):
+            entry.pop(name, None)
+        for part in (entry.get("batch") or {}).get("records", ()):
+            del part["first_key"], part["last_key"]
+        entries.append(entry)
+    return entries
+
+
+def _exported(svc: Service, kind: str, path: Path) -> bytes:
+    svc.export(kind, path)
+    data = path.read_bytes()
+    path.unlink()
+    return data
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_files_have_the_results_of_a_file(sides: Sides, tmp_path: Path, seed: int) -> None:
+    files = Files(seed, tmp_path)
+    groups = files.groups()
+    for svc in sides:
+        svc.load("payout-groups", groups)
+    kinds = {"claims": files.claims, "orchestrations": files.orchestrations}
+    # The second file of a kind meets the records of the first one.
+    for kind, make in [*kinds.items(), *kinds.items()]:
+        path = make()
+        # Both reject the same lines; the others are then stored in one transaction.
+        tried = [svc.load(kind, path, keep_going=True, dry_run=True) for svc in sides]
+        assert _shown(tried[1]) == _shown(tried[0])
+        assert tried[0].rejected > 0
+        result = tried[0]
+        while result.rejections:  # at most 1,000 of them are named
+            path = files.without(path, {each.line for each in result.rejections})
+            result = sides.model.load(kind, path, keep_going=True, dry_run=True)
+        results = [svc.load(kind, path) for svc in sides]
+        assert _shown(results[1]) == _shown(results[0])
+        assert results[0].committed
+        assert min(results[0].inserted, results[0].updated, results[0].unchanged) > 0
+    assert _journal(sides.tested) == _journal(sides.model)
+    for kind in ("claims", "orchestrations", "payout-groups"):
+        exported = [_exported(svc, kind, tmp_path / "exported.ndjson") for svc in sides]
+        assert exported[1] == exported[0]
+    checked = [svc.check() for svc in sides]
+    assert [each["findings"] for each in checked] == [[], []]
+    assert checked[0]["rows"] == checked[1]["rows"]
