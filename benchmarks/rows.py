@@ -8,6 +8,7 @@ from subprocess import CalledProcessError
 
 import frames
 import growth
+import journaling
 import loading
 import pages
 import reconciling
@@ -339,9 +340,50 @@ def start_row(plan: Plan) -> Row:
     )
 
 
+def journal_row(plan: Plan) -> Row:
+    stores.need_store(plan.data)
+    results = run_in_turn("journaling", journaling.CONTENDERS, plan.data, plan.runs)
+    life = results["life_of_a_control"]
+    figures = {
+        f"verify {plan.rows:,} claims": (results["verify"].median(), "{:.2f} s"),
+        "change feed": (results["feed"].median("rate"), "{:,.0f} changes/s"),
+        "history of a claim": (results["history"].median(), "{:.2f} s"),
+        "webhooks": (results["deliveries"].median("rate"), "{:,.0f} deliveries/s"),
+        "creates": (results["creates"].median("rate"), "{:,.0f} creates/s"),
+        "an entry": (life.median("bytes"), "{:.0f} bytes"),
+        "an entry with an idempotency key": (life.median("bytes with key"), "{:.0f} bytes"),
+    }
+    return Row(
+        11,
+        f"The journal of {plan.rows:,} claims",
+        [
+            "The change feed is read in process from its beginning, as pages of 1,000 changes in"
+            " JSON: one change for each claim of the load. The history is the report of one claim"
+            " in a service that has made it before. The webhook gets an event for each of"
+            f" {journaling.EVENTS:,} claims of a load; its receiver is a process on the same"
+            f" machine that answers with 204. The creates are {journaling.CREATES:,} controls by"
+            f" {journaling.CLIENTS} threads of one process, each on disk before it returns. An"
+            f" entry is the mean of those of {journaling.LIVES:,} controls that are created and"
+            " deleted: the pages that the journal's table and indexes grow by."
+        ],
+        ["", "median"],
+        [
+            [name, "failed" if value is None else form.format(value)]
+            for name, (value, form) in figures.items()
+        ],
+        [
+            Aim("verify", results["verify"].median(), 3, "s", True),
+            Aim("change feed", results["feed"].median("rate"), 200_000, "changes/s"),
+            Aim("webhooks", results["deliveries"].median("rate"), 2_000, "deliveries/s"),
+            Aim("an entry", life.median("bytes"), 300, "bytes", True),
+        ],
+    )
+
+
 ROWS = {
     1: load_row,
     10: tables_row,
+    11: journal_row,
     2: frames_row,
     3: pages_row,
     6: growth_row,
