@@ -222,7 +222,7 @@ std::size_t sequence_batch(db::Connection& connection, JournalHead& head) {
     const std::string hashes = stored_hashes(head.tree.append(leaf));
     head.last_hash = short_hash(journal::bytes_of(leaf));
     insert.bind(1, static_cast<std::int64_t>(sequence));
-    for (int index = 1; index < static_cast<int>(column_count); ++index) {
+    for (int index = 1; std::cmp_less(index, column_count); ++index) {
       insert.bind(index + 1, entry.column(index));
     }
     insert.bind(12, effects_of(require_text(entry.column(8)))).bind(13, Value::blob(hashes));

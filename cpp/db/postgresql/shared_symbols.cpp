@@ -42,6 +42,7 @@ void SharedSymbols::intern_many(std::span<const std::string_view> texts) {
       if (!keys_.contains(text)) unknown.insert(text);
     }
     std::vector<Value> values;
+    values.reserve(unknown.size());
     for (const std::string_view text : unknown) values.push_back(Value::of(text));
     return values;
   };

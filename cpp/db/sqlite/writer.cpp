@@ -247,7 +247,7 @@ void Writer::run(const Tasks& batch, const Task& leader) noexcept {
       begin();
       run_apart(batch);
     }
-    if (std::ranges::all_of(batch, [](const Task* task) { return bool(task->failure); })) {
+    if (std::ranges::all_of(batch, [](const Task* task) { return task->failure != nullptr; })) {
       return undo();
     }
     connection_.query("COMMIT").run();
