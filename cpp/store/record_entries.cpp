@@ -24,7 +24,7 @@ db::Query entries_query(db::Connection& connection, const RecordEntrySelection& 
     sql.add(" UNION ALL ");
     add_arm("place", "journal_pending");
   }
-  sql.add(" ORDER BY 1, 2");
+  sql.add(selection.is_first_only ? " ORDER BY 1, 2 LIMIT 1" : " ORDER BY 1, 2");
   const bool is_one = selection.first_key == selection.last_key;
   return is_one ? sql.query(connection) : sql.query_many(connection);
 }

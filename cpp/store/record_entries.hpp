@@ -17,7 +17,8 @@ struct RecordEntrySelection {
   std::string_view table;
   std::int64_t first_key = 0;
   std::int64_t last_key = INT64_MAX;
-  std::int64_t after = -1;  // only entries after this sequence number
+  std::int64_t after = -1;     // only entries after this sequence number
+  bool is_first_only = false;  // only the first of all these entries
 };
 
 // One entry of a record: what it says of the change.
