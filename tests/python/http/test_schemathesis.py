@@ -66,6 +66,8 @@ OUTSIDE_SCHEMA = [
     RuleOutsideSchema("invalid-request", "control_id", "is required"),
     RuleOutsideSchema("invalid-request", "control_id", "differs from id"),
     RuleOutsideSchema("invalid-request", "", "differs between the query and the body"),
+    # A parameter of a load holds a JSON text.
+    RuleOutsideSchema("invalid-request", "mapping", "must be JSON text"),
     # A key must not be reused for another request.
     RuleOutsideSchema("idempotency-key-reused", "", ""),
 ]
