@@ -50,6 +50,11 @@ void BackgroundWork::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+bool BackgroundWork::has_work() {
+  const std::lock_guard lock(mutex_);
+  return is_running_ && !has_failed_;
+}
+
 void BackgroundWork::run() {
   sigset_t all;
   sigfillset(&all);
@@ -62,6 +67,7 @@ void BackgroundWork::run() {
     lock.unlock();
     const std::optional<bool> is_more = try_step();
     lock.lock();
+    has_failed_ = !is_more;
     if (is_more == false) continue;
     is_wanted_ = true;
     changed_.wait_for(lock, is_more ? pause_ : pause, [&] { return is_stopping_; });

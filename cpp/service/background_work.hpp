@@ -32,6 +32,8 @@ class BackgroundWork {
   void start();
   // Returns after the current step. The next opening of the store resumes the remaining work.
   void stop();
+  // Whether steps remain, and the last one did not fail.
+  bool has_work();
 
   // Whether the calling thread is the thread of a BackgroundWork. Interrupt callbacks use this,
   // because that thread must not run Python code. Throws closed if the thread is to stop.
@@ -51,6 +53,7 @@ class BackgroundWork {
   bool is_wanted_ = false;
   bool is_running_ = false;
   bool is_stopping_ = false;
+  bool has_failed_ = false;  // the last step
 };
 
 }  // namespace comptroller::service

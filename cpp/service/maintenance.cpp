@@ -103,7 +103,8 @@ Copied copy(Service& service, const Principal& principal, db::Database& target,
   const db::Snapshot snapshot(*from);
   if (from->dialect().has_pending_entries && store::has_pending_entries(*from)) {
     throw Error(Code::unavailable,
-                "other programs write to the store; stop them, and copy it again");
+                "the journal has entries without a number: programs write to the store, or ended "
+                "suddenly; end them, open the store for writing, and copy it again");
   }
   Copied copied{{}, journal_head(*from)};
   target.fill({.has_own_symbols = true})->write([&](db::Connection& to, db::Connection*) {

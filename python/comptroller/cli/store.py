@@ -127,8 +127,9 @@ def copy(source: str, dest: str, with_keys: bool, state: str | None, as_json: bo
     if with_keys:
         _require_keys_can_be_copied(source, dest, state)
     screen.require_store(source)
+    # A database is opened for writing, to number the journal's entries that have no number yet.
     with (
-        comptroller.open(source, read_only=True) as svc,
+        comptroller.open(source, read_only=not is_address(source)) as svc,
         screen.progress(f"copying {source}") as advance,
     ):
         made = svc.copy_to(dest, progress=advance or False)

@@ -17,11 +17,11 @@ import comptroller
 import msgspec
 import pytest
 from command_line import Run
-from comptroller import InvalidRequest, Service, Unusable
+from comptroller import InvalidRequest, Service, Unavailable, Unusable
 from comptroller._core import Principal, Store
 from examples import KINDS
 from paired_stores import Requests, Side
-from postgresql_server import Server
+from postgresql_server import Connection, Server
 
 _REQUESTS = 2_000
 _LOAD_EVERY = 20
@@ -36,6 +36,14 @@ def wait(_done, _total, rows):
     print(rows, flush=True)
     sys.stdin.read()
 comptroller.open(sys.argv[1], read_only=True).copy_to(sys.argv[2], progress=wait)
+"""
+
+# Writes, and kills itself.
+KILLED = """
+import os, signal, sys
+import comptroller
+comptroller.open(sys.argv[1]).identities.put(id="killed")
+os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -302,6 +310,27 @@ def test_the_command_copies(original: Path, run: Run, new_database: Place) -> No
     shown = run("copy", database, "back.db").out
     assert f"journal: {verified.size:,} entries, root {verified.root}" in shown
     assert f"{told['rows']['claims']:,}" in shown
+
+
+def test_the_command_copies_after_a_write(run: Run, new_database: Place) -> None:
+    """A closed service leaves no entry without a number, a killed one may."""
+    database = new_database()
+    for number in range(3):
+        with comptroller.open(database) as svc:
+            svc.identities.put(id=f"closed-{number}")
+        with comptroller.open(database, read_only=True) as svc:
+            assert [entry.id for entry in svc.journal.list(id=f"closed-{number}")]
+            svc.copy_to(f"{number}.db")
+    with closing(Connection(database)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM journal_writer FOR UPDATE")  # so the entry gets no number
+        subprocess.run([sys.executable, "-c", KILLED, database], check=False)
+    with (
+        comptroller.open(database, read_only=True) as svc,
+        pytest.raises(Unavailable, match="open the store for writing, and copy it again"),
+    ):
+        svc.copy_to("killed.db")
+    assert run("copy", database, "killed.db", "--json").json["rows"]["identities"] == 4
 
 
 def test_the_command_copies_keys(run: Run, new_database: Place, tmp_path: Path) -> None:
