@@ -156,10 +156,8 @@ class FeedReader {
       if (customer_) {
         return KeyReader(keys_of_part(next_batch_->keys, index)).first_from(key) == key;
       }
-      RecordEntries entries(connection_, {.table = table,
-                                          .first_key = key,
-                                          .last_key = key,
-                                          .is_first_only = true});
+      RecordEntries entries(
+          connection_, {.table = table, .first_key = key, .last_key = key, .is_first_only = true});
       return !is_inserted_alone(entries.take(), static_cast<std::uint64_t>(next_batch_->sequence));
     }
     return false;

@@ -25,6 +25,16 @@ def server(run_lock: Path) -> Server:
         pytest.skip(str(missing))
 
 
+@pytest.fixture
+def own_server() -> Iterator[Server]:
+    """A server that the test may stop and restart."""
+    try:
+        with postgresql_server.run_lock() as lock:
+            yield postgresql_server.start(lock)
+    except postgresql_server.Missing as missing:
+        pytest.skip(str(missing))
+
+
 def _name() -> str:
     """Returns the name of a new database; workers share the server."""
     return f"test_{os.getpid()}_{next(_numbers)}"

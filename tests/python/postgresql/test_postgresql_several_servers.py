@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-import postgresql_server
 import pytest
 from postgresql_server import Server
 from several_servers import BACK_WITHIN_S, Clients, Fleet, check_writes, fleet, make_store
@@ -17,16 +15,6 @@ pytest.importorskip("httpx2")
 
 _SERVERS = 3
 _CLIENTS = 8
-
-
-@pytest.fixture
-def own_server() -> Iterator[Server]:
-    """A server of PostgreSQL that the test may restart."""
-    try:
-        with postgresql_server.run_lock() as lock:
-            yield postgresql_server.start(lock)
-    except postgresql_server.Missing as missing:
-        pytest.skip(str(missing))
 
 
 async def disturb(

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
 import comptroller
-import postgresql_server
 import pytest
 from lines import claim, load
 from postgresql_server import Server
-
-
-@pytest.fixture
-def primary() -> Iterator[Server]:
-    """A server of PostgreSQL that the test may stop."""
-    try:
-        with postgresql_server.run_lock() as lock:
-            yield postgresql_server.start(lock)
-    except postgresql_server.Missing as missing:
-        pytest.skip(str(missing))
 
 
 def address_of(database: str, *servers: Server, more: str = "") -> str:
@@ -33,7 +21,8 @@ def ids(svc: comptroller.Service) -> list[str]:
     return sorted(each.id for each in svc.identities.list())
 
 
-def test_reads_of_a_standby_and_its_promotion(primary: Server, tmp_path: Path) -> None:
+def test_reads_of_a_standby_and_its_promotion(own_server: Server, tmp_path: Path) -> None:
+    primary = own_server
     primary_only = primary.create("replicated")
     with comptroller.open(primary_only) as svc:
         svc.identities.put(id="alice", customer_id="acme")

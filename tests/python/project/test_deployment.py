@@ -232,7 +232,8 @@ def test_alerts_use_existing_metrics(tmp_path: Path) -> None:
     assert named <= shown
 
 
-def test_the_guide_shows_every_file() -> None:
-    page = (FILES.parent / "deploy.md").read_text(encoding="utf-8")
-    shown = re.findall(r"^```\{literalinclude\} deployment/(\S+)$", page, re.MULTILINE)
+def test_the_guides_show_every_file() -> None:
+    pages = [FILES.parent / name for name in ("deploy.md", "postgresql.md")]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    shown = re.findall(r"^```\{literalinclude\} deployment/(\S+)$", text, re.MULTILINE)
     assert sorted(shown) == sorted(path.name for path in FILES.iterdir())
