@@ -70,7 +70,7 @@ torture: build/coverage/build.ninja .venv/package .venv/tools
 	@cmake --build build/coverage
 	@mkdir -p build/torture
 	@$(BIN)/pytest tests/torture -v --promise "$(PROMISE)" -k "$(CHECK)" -p no:randomly -p no:schemathesis \
-	  -o faulthandler_timeout=0 -o tmp_path_retention_policy=none --basetemp build/torture/stores
+	  -o faulthandler_timeout=0 -o timeout=0 -o tmp_path_retention_policy=none --basetemp build/torture/stores
 
 lint: .venv/package .venv/tools
 	@echo "== lint"
