@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CalledProcessError
 
+import databases
 import frames
 import growth
 import journaling
 import loading
 import pages
+import postgresql_server
 import reconciling
 import reporting
 import starting
@@ -380,10 +382,83 @@ def journal_row(plan: Plan) -> Row:
     )
 
 
+def database_row(plan: Plan) -> Row:
+    stores.need_store(plan.data)
+    groups = (databases.LOADS, databases.PAGES, databases.FRAMES, databases.CREATES)
+    results: dict[str, Outcome] = {}
+    with databases.server(plan.data):
+        for contenders in groups:
+            results |= run_in_turn("databases", contenders, plan.data, plan.runs)
+    measures = [
+        (databases.LOADS, f"load {plan.rows:,} claims", "seconds", "s"),
+        *(
+            (databases.PAGES, f"a page of {databases.SIZE}, {place}", place, "us")
+            for place in databases.PLACES
+        ),
+        (databases.FRAMES, f"{plan.rows:,} claims to polars", "seconds", "s"),
+        (databases.CREATES, f"creates of {databases.CLIENTS} threads", "rate", "/s"),
+    ]
+    lines = []
+    for contenders, work, name, unit in measures:
+        ours = results[contenders[0]].median(name)
+        for contender in contenders:
+            found = results[contender].median(name)
+            if found is None or ours is None:
+                lines.append([work, named(contender), f"failed: {results[contender].failure}", ""])
+                continue
+            times = ours / found if unit == "/s" else found / ours
+            shown = f"{found:,.2f} {unit}" if unit == "s" else f"{found:,.0f} {unit}"
+            lines.append([work, named(contender), shown, f"{times:.2f} x"])
+
+    def times(name: str, peer: str, measure: str = "seconds") -> float | None:
+        return ratio(results[peer].median(measure), results[name].median(measure))
+
+    return Row(
+        12,
+        f"A store of {plan.rows:,} claims in PostgreSQL {postgresql_server.major_version()}",
+        [
+            "One server of the machine, by its socket, with fsync. The peers use a table of natural"
+            " types (uuid, numeric, timestamptz, text[]), with the indexes of row 1, which exist"
+            " before the rows; psycopg copies rows that msgspec parsed. Pages are the newest claims"
+            " and those from the middle, as JSON bytes. A create is a control, on disk before it"
+            " returns; SQLAlchemy selects the identity and inserts the control, over"
+            " 16 connections."
+        ],
+        ["work", "", "median", "time / comptroller's"],
+        lines,
+        [
+            Aim("load against psycopg", times("load", "load_with_psycopg"), 1.5),
+            *(
+                Aim(f"page against {named(peer)}, {place}", times("pages", peer, place), least)
+                for peer, least in (
+                    ("row_to_json", 3),
+                    ("psycopg_dicts", 7),
+                    ("sqlalchemy_rows", 11),
+                )
+                for place in databases.PLACES
+            ),
+            *(
+                Aim(
+                    f"page / page of a file, {place}",
+                    times("pages_of_a_file", "pages", place),
+                    1.6,
+                    is_upper=True,
+                )
+                for place in databases.PLACES
+            ),
+            Aim("frame against ADBC", times("frame", "frame_by_adbc"), 2),
+            Aim(
+                "creates against SQLAlchemy", times("creates_with_sqlalchemy", "creates", "rate"), 4
+            ),
+        ],
+    )
+
+
 ROWS = {
     1: load_row,
     10: tables_row,
     11: journal_row,
+    12: database_row,
     2: frames_row,
     3: pages_row,
     6: growth_row,

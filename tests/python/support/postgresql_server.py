@@ -33,10 +33,8 @@ GUARDED, PASSWORD = "guarded", "p@s3cret/:%?"
 # The user of the server, if the tests run as root, which PostgreSQL refuses.
 _UNPRIVILEGED = ("postgres", "nobody")
 _HBA = f"local all {GUARDED} scram-sha-256\nlocal all all trust\nlocal replication all trust\n"
-_SETTINGS = (
-    *("listen_addresses=", "fsync=off", "full_page_writes=off", "max_connections=400"),
-    *("shared_buffers=64MB", "max_wal_size=256MB", "password_encryption=scram-sha-256"),
-)
+_SETTINGS = ("listen_addresses=", "max_connections=400", "password_encryption=scram-sha-256")
+_SMALL = ("fsync=off", "full_page_writes=off", "shared_buffers=64MB", "max_wal_size=256MB")
 
 
 class Missing(Exception):
@@ -222,11 +220,11 @@ def shared(lock: Path) -> Server:
     return Server(Path(folder))
 
 
-def start(lock: Path) -> Server:
+def start(lock: Path, *, is_durable: bool = False) -> Server:
     """Starts a server that ends when nobody holds the lock."""
     programs()
     with subprocess.Popen(
-        [sys.executable, __file__, "keep", str(lock)],
+        [sys.executable, __file__, "keep", str(lock), *(["durable"] if is_durable else [])],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,
@@ -249,11 +247,12 @@ def _user(folder: Path) -> dict[str, Any]:
     return how
 
 
-def _options(folder: Path) -> str:
-    return " ".join(f"-c {each}" for each in (*_SETTINGS, f"unix_socket_directories={folder}"))
+def _options(folder: Path, *, is_durable: bool = False) -> str:
+    settings = (*_SETTINGS, *(() if is_durable else _SMALL), f"unix_socket_directories={folder}")
+    return " ".join(f"-c {each}" for each in settings)
 
 
-def _keep(lock: Path) -> None:
+def _keep(lock: Path, *, is_durable: bool) -> None:
     """Runs a server until the lock is free."""
     folder, binaries = Path(mkdtemp(prefix="comptroller-postgresql-", dir="/tmp")), programs()
     how = _user(folder)
@@ -270,7 +269,9 @@ def _keep(lock: Path) -> None:
             )
             (data / "pg_hba.conf").write_text(_HBA)
             subprocess.run(
-                [*control, "start", "-w", "-l", log, "-o", _options(folder)], check=True, **how
+                [*control, "start", "-w", "-l", log, "-o", _options(folder, is_durable=is_durable)],
+                check=True,
+                **how,
             )
             password = PASSWORD.replace("'", "''")
             Server(folder).execute(f"CREATE ROLE {GUARDED} SUPERUSER LOGIN PASSWORD '{password}'")
@@ -295,7 +296,7 @@ def major_version() -> int:
 
 def main(words: list[str]) -> int:
     if words[0] == "keep":
-        _keep(Path(words[1]))
+        _keep(Path(words[1]), is_durable=words[2:] == ["durable"])
         return 0
     with run_lock() as lock:
         address = start(lock).address("postgres")
