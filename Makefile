@@ -60,7 +60,7 @@ test: lint core-tests .venv/npm/created .venv/go/created
 
 test-postgresql: .venv/package .venv/postgresql/created
 	@echo "== tests with PostgreSQL"
-	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m postgresql tests/python/postgresql
+	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m 'postgresql and not slow' tests/python/postgresql
 
 check: test test-postgresql tidy docs core-coverage .venv/generator/created .venv/npm/created .venv/go/created $(WHEEL) | test-system
 	@echo "== slow tests of the package"

@@ -31,13 +31,15 @@ class LineSource {
   // Whether all lines were taken; known once `fetch` has found the end.
   bool is_at_end() const { return is_at_end_; }
   bool has_lines() const { return position_ < lines_.size(); }
-  // Reads the next batch, if there are no lines to take.
-  void fetch() {
+  // Reads the next batch, if there are no lines to take; more until they have `least` lines.
+  void fetch(std::size_t least = 1) {
     if (has_lines() || is_at_end_) return;
     while_waiting_();
     lines_ = parser_->next(std::move(lines_), while_waiting_);
     position_ = 0;
     is_at_end_ = lines_.empty();
+    while (!is_at_end_ && lines_.size() < least && add_batch()) {
+    }
   }
   // Takes up to `max` of the lines that were fetched.
   std::span<ParsedLine<Line>> take(std::size_t max) {
@@ -57,10 +59,7 @@ class LineSource {
     constexpr std::size_t max_batches = 32;
     constexpr std::size_t max_lines = 20'000;
     for (std::size_t batch = 0; batch < max_batches && lines_.size() < max_lines; ++batch) {
-      while_waiting_();
-      auto more = parser_->next({}, while_waiting_);
-      if (more.empty()) return true;
-      std::ranges::move(more, std::back_inserter(lines_));
+      if (!add_batch()) return true;
     }
     return false;
   }
@@ -91,6 +90,14 @@ class LineSource {
   }
 
  private:
+  // Returns false at the end of the input.
+  bool add_batch() {
+    while_waiting_();
+    auto more = parser_->next({}, while_waiting_);
+    std::ranges::move(more, std::back_inserter(lines_));
+    return !more.empty();
+  }
+
   RewindableInput& input_;
   bool keeps_texts_;
   OnParsed<Line> on_parsed_;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t lines_at_once = 500;
 // If each statement is a round trip.
-constexpr std::size_t lines_at_once_remote = 20'000;
+constexpr std::size_t lines_at_once_remote = 5'000;
 constexpr int max_attempts = 5;  // of a load that conflicts with other writes
 // The maximum bytes of deferred lines of a filling.
 constexpr std::size_t max_deferred_bytes = std::size_t{32} << 20U;
@@ -222,19 +222,19 @@ class Loader {
 
   // Takes lines until the end of the input, the time `end`, or many lines are deferred.
   void take_lines(Clock::time_point end) {
-    const bool is_remote = changes_->connection().dialect().is_remote;
-    const std::size_t at_once = end != Clock::time_point::max() ? lines_between_time_checks
-                                : is_remote                     ? lines_at_once_remote
-                                                                : lines_at_once;
+    const bool has_end = end != Clock::time_point::max();
+    const bool takes_many = !has_end && changes_->connection().dialect().is_remote;
+    const std::size_t at_once = has_end      ? lines_between_time_checks
+                                : takes_many ? lines_at_once_remote
+                                             : lines_at_once;
     while (!source_.is_at_end() && deferred_bytes_ <= max_deferred_bytes) {
       if (!source_.has_lines()) {
-        source_.fetch();
+        source_.fetch(takes_many ? at_once : 1);
         continue;
       }
       report_progress();
       take(source_.take(at_once));
-      const bool has_time =
-          end == Clock::time_point::max() || (Clock::now() < end && source_.is_next_ready());
+      const bool has_time = !has_end || (Clock::now() < end && source_.is_next_ready());
       if (!has_time) break;
     }
   }

@@ -44,7 +44,10 @@ std::vector<std::int64_t> PostgresqlConnection::take_keys(std::string_view table
                                                           std::size_t count) {
   std::vector<std::int64_t> keys;
   keys.reserve(count);
-  Query next = query("SELECT nextval(pg_get_serial_sequence(?, 'key')) FROM generate_series(1, ?)");
+  // The name of the sequence is looked up once, because it is in a query of its own.
+  Query next = query(
+      "SELECT nextval((SELECT pg_get_serial_sequence(?, 'key')::regclass))"
+      " FROM generate_series(1, ?)");
   next.bind(1, table).bind(2, static_cast<std::int64_t>(count));
   while (next.step()) keys.push_back(next.number(0));
   return keys;

@@ -17,6 +17,15 @@ namespace {
 
 constexpr std::chrono::seconds max_wait_for_reader{30};
 
+// Whether the transaction inserted many of a table's rows. Lists would then sort the table until
+// the server collects its statistics, which it does after some time.
+bool has_grown(Connection& connection, std::string_view table) {
+  Query query = connection.query(
+      "SELECT n_tup_ins * 10 >= reltuples FROM pg_stat_xact_user_tables"
+      " JOIN pg_class ON oid = relid WHERE relid = to_regclass(?)");
+  return query.bind(1, table).step() && query.number(0) != 0;
+}
+
 // One bulk write, in the database itself.
 class PostgresqlFill final : public Fill {
  public:
@@ -28,8 +37,7 @@ class PostgresqlFill final : public Fill {
     try {
       writers_.write_bulk(filling_, connect_alone_, [&](Connection& connection) {
         const bool keeps = work(connection, nullptr);
-        // Without statistics, lists would sort the table until the server collects them.
-        if (keeps && !filling_.table.empty()) {
+        if (keeps && !filling_.table.empty() && has_grown(connection, filling_.table)) {
           connection.execute("ANALYZE " + std::string(filling_.table));
         }
         return keeps;

@@ -175,7 +175,9 @@ def _exported(svc: Service, kind: str, path: Path) -> bytes:
     return data
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 5))]
+)
 def test_random_files_have_the_results_of_a_file(sides: Sides, tmp_path: Path, seed: int) -> None:
     files = Files(seed, tmp_path)
     groups = files.groups()
