@@ -42,10 +42,6 @@ void for_each_customer_index(Visit visit) {
 
 }  // namespace
 
-bool has_operator_indexes(db::Connection& connection) {
-  return state_of(connection) == made;
-}
-
 bool lacks_operator_indexes(db::Connection& connection) {
   const std::string sql = "SELECT count(*) FROM (SELECT key FROM customers LIMIT " +
                           std::to_string(max_merged_customers + 1) + ") AS first";

@@ -12,7 +12,9 @@ namespace comptroller::store {
 // The most customers whose rows an operator's list merges; a store with more has the indexes.
 inline constexpr std::int64_t max_merged_customers = 16;
 
-bool has_operator_indexes(db::Connection& connection);
+// SQL that is true if the store has the indexes.
+inline constexpr const char* has_operator_indexes =
+    "coalesce((SELECT max(state) FROM operator_indexes), 0) = 1";
 
 // Whether the store has more than 16 customers, and neither has the indexes nor defers them.
 bool lacks_operator_indexes(db::Connection& connection);
