@@ -12,6 +12,7 @@
 #include "bindings/python_input.hpp"
 #include "db/postgresql/database.hpp"
 #include "db/postgresql/libpq.hpp"
+#include "db/postgresql/typed_select.hpp"
 #include "db/sqlite/database.hpp"
 #include "db/sqlite/open_file.hpp"
 #include "export/exporter.hpp"
@@ -24,6 +25,7 @@
 #include "service/journal.hpp"
 #include "service/maintenance.hpp"
 #include "service/operations.hpp"
+#include "service/record_tables.hpp"
 #include "service/scans.hpp"
 #include "service/service.hpp"
 #include "service/shared_secrets.hpp"
@@ -430,6 +432,17 @@ void bind_store(py::module_& module) {
           .def("close", &Store::close, py::call_guard<GilReleased>()));
 
   module.def("rule_of", &load::rule_of, arg("message"));
+
+  module.def(
+      "postgresql_select",
+      [](const std::string& table, const std::vector<std::string>& columns,
+         const std::string& schema) {
+        const auto tables = service::record_tables();
+        const auto found = std::ranges::find(tables, table, &db::ReadableView::table);
+        if (found == tables.end()) throw Error::invalid("table", "no table " + table);
+        return db::postgresql::typed_select(*found, columns, schema);
+      },
+      arg("table"), arg("columns"), arg("schema"));
 
   module.def(
       "open_store_of",

@@ -342,6 +342,12 @@ def end_with_input(*, within_s: int) -> None:
     If the process has not ended `within_s` seconds later, it ends with exit code 1.
     """
 
+def postgresql_select(table: str, columns: list[str], schema: str) -> str:
+    """Returns a SELECT of columns of a table in PostgreSQL, with SQL types; a report reads it.
+
+    `schema` is the quoted name of the schema that has the tables.
+    """
+
 def rule_of(message: str) -> str:
     """Returns the message of a rejection without the values in it."""
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from comptroller.bulk.loading import LoadOptions, Opened
     from comptroller.bulk.streams import Stream
     from comptroller.journal import Checkpoint
+    from comptroller.postgresql import Database
 
 
 class Host(Transport, Protocol):
@@ -54,6 +55,10 @@ class Host(Transport, Protocol):
     @property
     def path(self) -> str | None:
         """The store's file; None for a remote service, a database and a store in memory."""
+
+    @property
+    def database(self) -> Database | None:
+        """The database, if this process opened it and the caller may read all of its records."""
 
     @property
     def secrets_base(self) -> str | None:

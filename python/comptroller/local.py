@@ -48,12 +48,16 @@ class LocalHost:
         is_database: whether the store is a database, so that a call waits for another process.
     """
 
-    def __init__(self, store: Store, principal: Principal, location: Location) -> None:
+    def __init__(
+        self, store: Store, principal: Principal, location: Location, is_read_only: bool = False
+    ) -> None:
         self.store = store
         self.principal = principal
         self.path = location.path
         self.secrets_base = location.secrets_base
         self.is_database = location.database is not None
+        self._location = location
+        self._is_read_only = is_read_only
         self._origin = location.name if self.is_database else None
         if location.path is not None:
             self._origin = str(Path(location.path).resolve())
@@ -144,6 +148,18 @@ class LocalHost:
         )
         return Copied(rows, JournalState(size, root))
 
+    @property
+    def database(self) -> postgresql.Database | None:
+        """The database, if the caller may read all of its records."""
+        from comptroller.postgresql import Database
+
+        address = self._location.database
+        if address is None or self.principal.customer is not None:
+            return None
+        if "operator:read" not in self.principal.scopes:
+            return None
+        return Database(address, self._is_read_only)
+
     def store_with_principal(self) -> tuple[Store, Principal]:
         """Returns the store and the caller."""
         return self.store, self.principal
@@ -228,7 +244,7 @@ def open(
         # A lambda of an observer, because the number of bytes is unknown.
         advance = None if observed is None else lambda records: observed(0, None, records)
         store = _store(location, is_read_only, advance)
-    host = LocalHost(store, principal, location)
+    host = LocalHost(store, principal, location, is_read_only)
     who = _title(principal) + ("" if actor is None else f" {actor!r}")
     return Service(host, f"{location.name!r}, {who}{mode}")
 

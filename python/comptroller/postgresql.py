@@ -38,6 +38,18 @@ class Address(NamedTuple):
         return f"<Address {self.shown!r}>"
 
 
+class Database(NamedTuple):
+    """A database that a service has open.
+
+    Attributes:
+        address: its address.
+        is_read_only: whether the service was opened read-only, so that a standby serves it.
+    """
+
+    address: Address
+    is_read_only: bool
+
+
 def is_address(place: str) -> bool:
     """Whether the place of a store is a database of PostgreSQL, not a file."""
     return place.startswith(_SCHEMES)

@@ -65,7 +65,9 @@ class Service(Resources):
         from comptroller.analysis.tables import ServiceTables
 
         if self._reports is None:
-            tables = ServiceTables(self._resources(), self._host.version, self.journal)
+            tables = ServiceTables(
+                self._resources(), self._host.version, self.journal, self._host.database
+            )
             self._reports = Reports(tables)
         return self._reports
 

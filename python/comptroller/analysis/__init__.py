@@ -1,4 +1,4 @@
-"""Analysis of records: reports with exact amounts, run by DuckDB or Spark."""
+"""Analysis of records: reports with exact amounts, run by DuckDB, PostgreSQL or Spark."""
 
 from __future__ import annotations
 

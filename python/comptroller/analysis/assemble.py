@@ -17,7 +17,7 @@ claims with their addresses.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property, lru_cache
@@ -104,6 +104,8 @@ class Statement:
         names: the tables that it reads only for names, which may be empty.
         texts: the columns of its rows to cast to text. It does not cast them itself, because
             DuckDB takes longer than polars to cast an enumeration.
+        is_wide: whether sums that do not fit are NULL.
+        tree_with: returns the query with SQL of the caller in place of some functions.
     """
 
     tree: exp.Query
@@ -111,6 +113,8 @@ class Statement:
     reads: Mapping[str, frozenset[str]]
     names: frozenset[str]
     texts: Sequence[str]
+    is_wide: bool
+    tree_with: Callable[[Mapping[str, str]], exp.Query]
 
     @cached_property
     def parameters(self) -> set[str]:
@@ -119,11 +123,16 @@ class Statement:
 
     def with_values(self, values: Mapping[str, Any]) -> exp.Expr:
         """Returns the query with values in place of the parameters, for display."""
-        shown = {
-            name: value.isoformat(" ") if isinstance(value, datetime) else value
-            for name, value in values.items()
-        }
-        return exp.replace_placeholders(self.tree, **shown)
+        return with_values(self.tree, values)
+
+
+def with_values(tree: exp.Query, values: Mapping[str, Any]) -> exp.Expr:
+    """Returns a query with values in place of its parameters, for display."""
+    shown = {
+        name: value.isoformat(" ") if isinstance(value, datetime) else value
+        for name, value in values.items()
+    }
+    return exp.replace_placeholders(tree, **shown)
 
 
 @lru_cache(maxsize=256)
@@ -139,30 +148,50 @@ def assemble(
         is_wide: makes sums that exceed decimal(38, 18) NULL instead of an error; this takes 25
             times as long.
     """
-    tree = _bound(file, absent)
-    known: set[str] = set()
-    ctes = list(_ctes(tree, absent, known))
+    functions = _WIDE if is_wide else _FUNCTIONS
+
+    def tree_with(others: Mapping[str, str]) -> exp.Query:
+        return _tree(file, keys, absent, {**functions, **others})
+
+    types = _types(file, keys)
+    whole = tree_with({})
+    texts = [name for name, type in types.items() if type is None]
+    reads, needed = _reads(whole), _reads(whole, but=_relations_of_names(types))
+    names = frozenset(reads.keys() - needed)
+    return Statement(whole, whole.sql(DuckDB), reads, names, texts, is_wide, tree_with)
+
+
+def _types(file: str, keys: tuple[str, ...]) -> dict[str, str | None]:
+    """Returns the types of the columns of a statement; None for a text that is not cast."""
     types: dict[str, str | None] = {
         key: UNITS["date"] if key in PERIODS else UNITS["text"] if key == "group" else None
         for key in keys
     }
     types |= {key: UNITS["time"] for key in keys if key == "hour"}
-    types |= {name: UNITS[column.unit] for name, column in columns_in(file).items()}
+    return types | {name: UNITS[column.unit] for name, column in columns_in(file).items()}
+
+
+def _tree(
+    file: str, keys: tuple[str, ...], absent: frozenset[str], functions: Mapping[str, str]
+) -> exp.Query:
+    """Returns the query of a file; `functions` has the SQL of each function."""
+    tree = _bound(file, absent)
+    known: set[str] = set()
+    ctes = list(_ctes(tree, absent, known))
+    types = _types(file, keys)
     whole = _cast_columns(tree, types)
     for relation in _relations_of_names(types):
         ctes += _ctes(exp.select("*").from_(relation), absent, known)
     whole.set("with_", exp.With(expressions=[*ctes, *whole.ctes]))
     _expand_keys(whole, keys)
     zoned = {} if "tz" in absent else _ZONED
-    _expand_functions(whole, (_WIDE if is_wide else _FUNCTIONS) | zoned)
+    _expand_functions(whole, {**functions, **zoned})
     # sqlglot's qualify() would also run other steps, which have no effect here.
     whole = qualify_columns(qualify_tables(whole, dialect=DuckDB), _schema())
     pushdown_projections(whole)
     _drop_unread_joins(whole)
     eliminate_ctes(whole)
-    texts = [name for name, type in types.items() if type is None]
-    reads, needed = _reads(whole), _reads(whole, but=_relations_of_names(types))
-    return Statement(whole, whole.sql(DuckDB), reads, frozenset(reads.keys() - needed), texts)
+    return whole
 
 
 def parse(file: str) -> exp.Query:

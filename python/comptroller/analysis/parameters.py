@@ -225,7 +225,7 @@ PARAMETER_TYPES = {
     "keys": ParameterType("Sequence[str]", read=arguments.choices),
     "engine": ParameterType("str | Engine | None"),
 }
-ENGINES = ("duckdb", "spark")
+ENGINES = ("duckdb", "postgresql", "spark")
 #: The parameters of every report that select records by their values.
 FILTERS = {
     "status": Parameter("statuses", "only claims of these statuses", choices=CLAIM_STATUSES),
@@ -247,7 +247,8 @@ COMMON_PARAMETERS = {
     "tz": Parameter("zone", "the time zone of days and longer periods, and of bounds", "UTC"),
     "engine": Parameter(
         "engine",
-        "the engine that runs the SQL: duckdb (the default), spark, or an Engine",
+        "the engine that runs the SQL: duckdb (the default), postgresql (in the database of the "
+        "service), spark, or an Engine",
         choices=ENGINES,
     ),
 }

@@ -21,7 +21,13 @@ from comptroller.analysis.parameters import COMMON_PARAMETERS, FILTERS, UNBOUNDE
 from comptroller.analysis.past import Past
 from comptroller.analysis.registry import PERIODS, Definition
 from comptroller.analysis.report import Report
-from comptroller.analysis.tables import Exports, Reads, ServiceTables, Tables
+from comptroller.analysis.tables import (
+    Exports,
+    Reads,
+    ServiceTables,
+    Tables,
+    TablesInPlace,
+)
 from comptroller.arguments import refuse_unknown
 from comptroller.display.progress import busy
 from comptroller.errors import Error, Forbidden, InvalidRequest, error_for, invalid, unsupported
@@ -261,6 +267,8 @@ class Runner:
         if chosen == "duckdb":
             with self._lock:
                 tables, self._cached = self._cached, None
+        if tables is None and chosen == "postgresql":
+            tables = self._tables_in_place()
         if tables is None:
             tables = Tables(engines.engine(chosen), self._source)
         try:
@@ -272,6 +280,18 @@ class Runner:
                     self._cached = tables
             if not is_kept and tables.engine is not chosen:
                 tables.engine.close()
+
+    def _tables_in_place(self) -> Tables:
+        """Returns the tables of a database, in an engine that runs there."""
+        source = self._source
+        if not isinstance(source, ServiceTables) or source.database is None:
+            raise invalid("engine", engines.IN_PLACE)
+        from comptroller.analysis.engines.postgresql import PostgreSQL
+
+        def streamed() -> Tables:
+            return Tables(engines.engine("duckdb"), source)
+
+        return Tables(PostgreSQL(source.database, streamed), TablesInPlace(source))
 
 
 def _merge(reads: Iterable[Reads]) -> Reads:

@@ -20,6 +20,7 @@ from comptroller.errors import Forbidden, error_for, invalid
 
 if TYPE_CHECKING:
     from comptroller.journal import Journal
+    from comptroller.postgresql import Database
 
 #: Columns by table.
 Reads = Mapping[str, Collection[str]]
@@ -41,9 +42,12 @@ class ServiceTables:
         resources: Mapping[str, Any],
         version: Callable[[], int | None],
         journal: Journal | None = None,
+        database: Database | None = None,
     ) -> None:
         self._resources = resources
         self.journal = journal
+        #: The database whose tables an engine may read in place.
+        self.database = database
         #: Returns a number that changes whenever a table does; None if it is unknown.
         self.version = version
 
@@ -57,6 +61,23 @@ class ServiceTables:
         """Copies columns of the rows that match the filters."""
         given = {**filters, **ALL_ROWS.get(table, {})}
         engine.read(table, self._resources[table].stream(columns, **given))
+
+
+class TablesInPlace:
+    """The tables of a database, which an engine reads there: nothing is copied."""
+
+    def __init__(self, source: ServiceTables) -> None:
+        self.journal = source.journal
+        self.version = source.version
+
+    def has(self, table: str) -> bool:
+        """Whether there is such a table: always."""
+        return table in TABLES
+
+    def copy_to(
+        self, engine: Engine, table: str, columns: Sequence[str], filters: Mapping[str, Any]
+    ) -> None:
+        """Copies nothing."""
 
 
 class Exports:
@@ -108,7 +129,7 @@ class Tables:
     table is read again.
     """
 
-    def __init__(self, engine: Engine, source: ServiceTables | Exports) -> None:
+    def __init__(self, engine: Engine, source: ServiceTables | TablesInPlace | Exports) -> None:
         self.engine = engine
         #: The journal of the source, if it has one.
         self.journal: Journal | None = getattr(source, "journal", None)

@@ -40,6 +40,7 @@ class RemoteHost:
 
     path: str | None = None
     secrets_base: str | None = None
+    database: None = None
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -250,7 +250,7 @@ def test_money_is_never_a_float(claims: comptroller.Service) -> None:
         ({"by": None}, "by: .* give some of status, chain"),
         ({"by": 5}, "by: .* give some of status, chain"),
         ({"since": "2026-01-01 00:00:00Z"}, "since: must be a date such as"),
-        ({"engine": "polars"}, "engine: must be one of duckdb, spark, or an engine"),
+        ({"engine": "polars"}, "engine: must be one of duckdb, postgresql, spark, or an engine"),
         ({"since": "yesterday"}, "since: must be a date such as"),
         ({"until": "2026-02-01T00:00:00"}, "until: must be a date such as"),
         ({"since": datetime(2026, 2, 1)}, "since"),

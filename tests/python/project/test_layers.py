@@ -70,6 +70,7 @@ EXTRAS = {
     "joserfc": {"http"},
     "polars": {"analysis"},
     "prometheus_client": {"http"},
+    "psycopg": {"analysis"},
     "py4j": {"analysis"},  # of pyspark
     "pyspark": {"analysis"},
     "sqlglot": {"analysis"},

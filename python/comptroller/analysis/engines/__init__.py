@@ -1,4 +1,4 @@
-"""The engines that run reports, DuckDB and Spark, and their common interface."""
+"""The engines that run reports, DuckDB, PostgreSQL and Spark, and their common interface."""
 
 from __future__ import annotations
 
@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     import polars
 
     from comptroller.analysis.assemble import Statement
+
+
+#: Why the engine postgresql is refused.
+IN_PLACE = (
+    "postgresql is for the operator of a database that this program has opened, "
+    "comptroller.open('postgresql://...'); use duckdb"
+)
 
 
 class Engine(Protocol):
@@ -58,6 +65,8 @@ def engine(name: str | Engine) -> Engine:
         from comptroller.analysis.engines.spark import Spark
 
         return Spark()
+    if name == "postgresql":
+        raise invalid("engine", IN_PLACE)
     if isinstance(name, str) or not hasattr(name, "scan"):
         raise invalid("engine", f"must be one of {', '.join(ENGINES)}, or an engine")
     return name

@@ -52,7 +52,8 @@ class ClaimsReports(Runner):
             since: only records created at this time or later; a day is its start.
             until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
-            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+            engine: the engine that runs the SQL: duckdb (the default), postgresql (in the
+                database of the service), spark, or an Engine.
 
         Columns:
             keys: the keys of `by`, asset; a period is the date of its start in `tz`, an hour a
@@ -120,7 +121,8 @@ class ClaimsReports(Runner):
             since: only records created at this time or later; a day is its start.
             until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
-            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+            engine: the engine that runs the SQL: duckdb (the default), postgresql (in the
+                database of the service), spark, or an Engine.
 
         Columns:
             keys: the keys of `by`; a period is the date of its start in `tz`, an hour a time in
@@ -185,7 +187,8 @@ class ClaimsReports(Runner):
             since: only records created at this time or later; a day is its start.
             until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
-            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+            engine: the engine that runs the SQL: duckdb (the default), postgresql (in the
+                database of the service), spark, or an Engine.
 
         Columns:
             keys: the keys of `by`, asset; a period is the date of its start in `tz`, an hour a

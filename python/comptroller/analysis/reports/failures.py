@@ -52,7 +52,8 @@ class FailuresReports(Runner):
             since: only records created at this time or later; a day is its start.
             until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
-            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+            engine: the engine that runs the SQL: duckdb (the default), postgresql (in the
+                database of the service), spark, or an Engine.
 
         Columns:
             id: the claim (text).
@@ -113,7 +114,8 @@ class FailuresReports(Runner):
             since: only records created at this time or later; a day is its start.
             until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
-            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+            engine: the engine that runs the SQL: duckdb (the default), postgresql (in the
+                database of the service), spark, or an Engine.
 
         Columns:
             keys: the keys of `by`, asset; a period is the date of its start in `tz`, an hour a
@@ -174,7 +176,8 @@ class FailuresReports(Runner):
             since: only records created at this time or later; a day is its start.
             until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
-            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+            engine: the engine that runs the SQL: duckdb (the default), postgresql (in the
+                database of the service), spark, or an Engine.
 
         Columns:
             schedule: the schedule (text).
@@ -230,7 +233,8 @@ class FailuresReports(Runner):
             since: only records created at this time or later; a day is its start.
             until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
-            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+            engine: the engine that runs the SQL: duckdb (the default), postgresql (in the
+                database of the service), spark, or an Engine.
 
         Columns:
             tx_hash: the hash of the transaction; an EVM hash in lower case (text).

@@ -49,7 +49,8 @@ class GroupsReports(Runner):
             since: only records created at this time or later; a day is its start.
             until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
-            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+            engine: the engine that runs the SQL: duckdb (the default), postgresql (in the
+                database of the service), spark, or an Engine.
 
         Columns:
             day: the day; null in the last row, which covers the month (date).
@@ -115,7 +116,8 @@ class GroupsReports(Runner):
             since: only records created at this time or later; a day is its start.
             until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
-            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+            engine: the engine that runs the SQL: duckdb (the default), postgresql (in the
+                database of the service), spark, or an Engine.
 
         Columns:
             group: the payout group, in each month from its first month on (text).
@@ -177,7 +179,8 @@ class GroupsReports(Runner):
             since: only records created at this time or later; a day is its start.
             until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
-            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+            engine: the engine that runs the SQL: duckdb (the default), postgresql (in the
+                database of the service), spark, or an Engine.
 
         Columns:
             month: the month of the first claim (date).

@@ -53,7 +53,8 @@ class RecordsReports(Runner):
             since: only records created at this time or later; a day is its start.
             until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
-            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+            engine: the engine that runs the SQL: duckdb (the default), postgresql (in the
+                database of the service), spark, or an Engine.
 
         Columns:
             keys: the keys of `by`, type, set_by, reason_code; a period is the date of its start
@@ -110,7 +111,8 @@ class RecordsReports(Runner):
             since: only records created at this time or later; a day is its start.
             until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
-            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+            engine: the engine that runs the SQL: duckdb (the default), postgresql (in the
+                database of the service), spark, or an Engine.
 
         Columns:
             identity: the restricted identity (text).
@@ -169,7 +171,8 @@ class RecordsReports(Runner):
             since: only records created at this time or later; a day is its start.
             until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
-            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+            engine: the engine that runs the SQL: duckdb (the default), postgresql (in the
+                database of the service), spark, or an Engine.
 
         Columns:
             source_asset: the asset that goes in (text).
@@ -235,7 +238,8 @@ class RecordsReports(Runner):
             since: only records created at this time or later; a day is its start.
             until: only records created before this time; a day is its start, so it is left out.
             tz: the time zone of days and longer periods, and of bounds.
-            engine: the engine that runs the SQL: duckdb (the default), spark, or an Engine.
+            engine: the engine that runs the SQL: duckdb (the default), postgresql (in the
+                database of the service), spark, or an Engine.
 
         Columns:
             at: the time of the event (time).
