@@ -406,9 +406,9 @@ def database_row(plan: Plan) -> Row:
             if found is None or ours is None:
                 lines.append([work, named(contender), f"failed: {results[contender].failure}", ""])
                 continue
-            times = ours / found if unit == "/s" else found / ours
+            slower = ours / found if unit == "/s" else found / ours
             shown = f"{found:,.2f} {unit}" if unit == "s" else f"{found:,.0f} {unit}"
-            lines.append([work, named(contender), shown, f"{times:.2f} x"])
+            lines.append([work, named(contender), shown, f"{slower:.2f} x"])
 
     def times(name: str, peer: str, measure: str = "seconds") -> float | None:
         return ratio(results[peer].median(measure), results[name].median(measure))
@@ -421,8 +421,8 @@ def database_row(plan: Plan) -> Row:
             " types (uuid, numeric, timestamptz, text[]), with the indexes of row 1, which exist"
             " before the rows; psycopg copies rows that msgspec parsed. Pages are the newest claims"
             " and those from the middle, as JSON bytes. A create is a control, on disk before it"
-            " returns; SQLAlchemy selects the identity and inserts the control, over"
-            " 16 connections."
+            " returns; SQLAlchemy selects the identity and inserts the control, over 16"
+            " connections."
         ],
         ["work", "", "median", "time / comptroller's"],
         lines,

@@ -1,6 +1,6 @@
 """The benchmarks: the same work by comptroller, its peers and a limit, in one run.
 
-python benchmarks/run.py                the full run, about 25 minutes
+python benchmarks/run.py                the full run
 python benchmarks/run.py --quick        50,000 claims, 3 runs
 python benchmarks/run.py --only 3,1     some of the rows, into a file of their own
 """

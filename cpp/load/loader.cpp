@@ -20,7 +20,7 @@ namespace comptroller::load {
 namespace {
 
 constexpr std::size_t lines_at_once = 500;
-// If each statement is a round trip.
+// If each statement is a round trip: about as many as the parsers read during one.
 constexpr std::size_t lines_at_once_remote = 5'000;
 constexpr int max_attempts = 5;  // of a load that conflicts with other writes
 // The maximum bytes of deferred lines of a filling.

@@ -17,13 +17,20 @@ namespace {
 
 constexpr std::chrono::seconds max_wait_for_reader{30};
 
-// Whether the transaction inserted many of a table's rows. Lists would then sort the table until
-// the server collects its statistics, which it does after some time.
-bool has_grown(Connection& connection, std::string_view table) {
+// Returns the rows that the connection inserted into a table and the server has not yet counted:
+// those of the transaction, and perhaps of some before it.
+std::int64_t inserted_rows(Connection& connection, std::string_view table) {
   Query query = connection.query(
-      "SELECT n_tup_ins * 10 >= reltuples FROM pg_stat_xact_user_tables"
-      " JOIN pg_class ON oid = relid WHERE relid = to_regclass(?)");
-  return query.bind(1, table).step() && query.number(0) != 0;
+      "SELECT n_tup_ins FROM pg_stat_xact_user_tables WHERE relid = to_regclass(?)");
+  return query.bind(1, table).step() ? query.number(0) : 0;
+}
+
+// Whether so many rows are many of a table's. Lists would then sort the table until the server
+// collects its statistics, which it does after some time.
+bool are_many(Connection& connection, std::string_view table, std::int64_t rows) {
+  Query query = connection.query(
+      "SELECT ?::bigint * 10 >= reltuples FROM pg_class WHERE oid = to_regclass(?)");
+  return query.bind(1, rows).bind(2, table).step() && query.number(0) != 0;
 }
 
 // One bulk write, in the database itself.
@@ -36,11 +43,13 @@ class PostgresqlFill final : public Fill {
   bool write(const Work& work) override {
     try {
       writers_.write_bulk(filling_, connect_alone_, [&](Connection& connection) {
-        const bool keeps = work(connection, nullptr);
-        if (keeps && !filling_.table.empty() && has_grown(connection, filling_.table)) {
-          connection.execute("ANALYZE " + std::string(filling_.table));
-        }
-        return keeps;
+        const std::string table(filling_.table);
+        if (table.empty()) return work(connection, nullptr);
+        const std::int64_t before = inserted_rows(connection, table);
+        if (!work(connection, nullptr)) return false;
+        const std::int64_t inserted = inserted_rows(connection, table) - before;
+        if (are_many(connection, table, inserted)) connection.execute("ANALYZE " + table);
+        return true;
       });
       return true;
     } catch (const Conflict&) {

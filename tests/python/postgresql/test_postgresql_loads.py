@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -12,6 +13,8 @@ import comptroller
 import msgspec
 import pytest
 from comptroller import Service
+from lines import claim
+from postgresql_server import Connection
 
 _LINES = 20_000
 _IDS = 9_000
@@ -173,6 +176,15 @@ def _exported(svc: Service, kind: str, path: Path) -> bytes:
     data = path.read_bytes()
     path.unlink()
     return data
+
+
+def test_a_load_collects_statistics_if_the_table_grew(store_path: str) -> None:
+    with comptroller.open(store_path) as svc, closing(Connection(store_path)) as other:
+        other.execute("ALTER TABLE claims SET (autovacuum_enabled = false)")
+        for rows, known in ((100, 100), (5, 100), (20, 125)):
+            svc.load("claims", [claim() for _ in range(rows)])
+            counted = other.execute("SELECT reltuples FROM pg_class WHERE relname = 'claims'")
+            assert counted == [(str(known),)]
 
 
 @pytest.mark.parametrize(

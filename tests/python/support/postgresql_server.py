@@ -1,4 +1,5 @@
-"""A PostgreSQL server for tests: a socket in a private folder, no TCP, no durability.
+"""A PostgreSQL server for tests: a socket in a private folder, no TCP, and no
+durability unless it is requested.
 
 A test run has one server, which its first test of PostgreSQL starts and all its workers share. The
 server is the child of a keeper, this module run as a program, which holds it until the run's lock
