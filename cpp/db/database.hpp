@@ -94,6 +94,10 @@ class Connection : public Statements {
   virtual Query query_list(std::string_view /*sql*/, std::span<const Value> /*values*/) {
     throw Error(Code::internal, "the driver has no lists");
   }
+  // Announces runs of a query in this snapshot, by the values of their parameters. A driver whose
+  // statements are round trips executes them together, and keeps the rows for these runs.
+  using ValuesOfRun = std::function<std::vector<Value>(std::size_t run)>;
+  virtual void read_ahead(std::string_view /*sql*/, std::size_t /*runs*/, const ValuesOfRun&) {}
   // Reads many rows faster than SQL; nullopt if the driver cannot. At most one scan or query of
   // rows by key is in use at a time.
   virtual std::optional<Query> scan(const TableScan&) { return std::nullopt; }
@@ -110,6 +114,17 @@ class Connection : public Statements {
                                       std::string_view /*condition*/) {
     return {};
   }
+  // Returns the first column of a query without parameters, in order of its rows. Where guesses are
+  // allowed, it may be that of an earlier transaction; check_guesses throws Conflict if it differs.
+  virtual std::vector<std::int64_t> numbers(std::string_view sql) {
+    std::vector<std::int64_t> all;
+    Query rows = query(sql);
+    while (rows.step()) all.push_back(rows.number(0));
+    return all;
+  }
+  // Inside a snapshot whose reader begins again after a Conflict. Ends with the snapshot.
+  virtual void allow_guesses() {}
+  virtual void check_guesses() {}
   // Runs statements without parameters.
   virtual void execute(const std::string& sql) = 0;
 
@@ -135,9 +150,10 @@ class Connection : public Statements {
   // See Snapshot.
   virtual void begin_snapshot() = 0;
   virtual void end_snapshot() noexcept = 0;
-  // Called in a snapshot: a server of the database ends its statements after a limit, 30 s unless
-  // the address has another one. They then throw unavailable.
-  virtual void limit_time() {}
+  // Called at the beginning of a snapshot that answers a request: its statements read few rows, by
+  // indexes. A server of the database ends them after a limit, 30 s unless the address has another
+  // one; they then throw unavailable.
+  virtual void begin_request() {}
 
   // Returns the tables of the store, in order of name, without those that only the driver uses.
   virtual std::vector<StoredTable> stored_tables() = 0;

@@ -10,6 +10,12 @@ std::string quoted(const std::vector<std::string>& names) {
   return list;
 }
 
+std::vector<std::string> texts(Query rows) {
+  std::vector<std::string> all;
+  while (rows.step()) all.emplace_back(rows.column(0).bytes);
+  return all;
+}
+
 std::string StoredTable::select() const {
   return "SELECT " + quoted(columns) + " FROM " + name + " ORDER BY " + quoted(primary_key);
 }

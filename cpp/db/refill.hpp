@@ -27,6 +27,9 @@ struct StoredTable {
 // The names in double quotes, separated by commas.
 std::string quoted(const std::vector<std::string>& names);
 
+// Returns the first column of all rows, which is of texts.
+std::vector<std::string> texts(Query rows);
+
 // Part of one bulk write. While it lives, the store lacks what keeps its tables consistent and
 // fast, such as indexes. For one thread.
 class Refill {

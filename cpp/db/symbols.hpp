@@ -59,6 +59,8 @@ class Symbols {
     const Recent& recent = recent_[place_of(text)];
     return (recent.text == text && recent.key != 0) || keys_.contains(text);
   }
+  // Looks up several texts together if this is faster, so that `find` need not.
+  virtual void find_many(std::span<const std::string_view> /*texts*/) {}
   // Looks up, and stores, several texts together if this is faster, so that `intern` need not.
   virtual void intern_many(std::span<const std::string_view> /*texts*/) {}
 

@@ -42,13 +42,19 @@ Identity get_identity(Context& context, const ById& request) {
 
 PageOf<Identity> list_identities(Context& context, const ListIdentities& request) {
   const auto append = [&](std::string& answer, store::PageRows& rows) {
+    std::vector<StoredIdentity> identities;
+    std::vector<std::int64_t> keys;
+    while (rows.step()) {
+      identities.push_back(
+          store::read_row<StoredIdentity>(rows.row(), context.connection.symbols()));
+      keys.push_back(rows.position().key);
+    }
+    store::expect_active_controls(context.connection, keys);
     answer += R"("items":[)";
-    for (bool is_first = true; rows.step(); is_first = false) {
-      if (!is_first) answer += ',';
-      const auto identity =
-          store::read_row<StoredIdentity>(rows.row(), context.connection.symbols());
-      auto controls = store::active_controls(context.connection, rows.position().key);
-      json::append_record(answer, rules::show_identity(identity, std::move(controls)),
+    for (std::size_t index = 0; index < keys.size(); ++index) {
+      if (index > 0) answer += ',';
+      auto controls = store::active_controls(context.connection, keys[index]);
+      json::append_record(answer, rules::show_identity(identities[index], std::move(controls)),
                           audience_of(context.principal));
     }
     answer += ']';

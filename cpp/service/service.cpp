@@ -224,18 +224,21 @@ Answer Service::call(const Principal& principal, const Call& call) {
   }
   const PreparedCall read = prepare_read(principal, call);
   if (call.operation->reads_journal) sequence_entries();
-  const auto answer = [&] {
+  const auto answer = [&](bool may_guess) {
     const db::Lease connection = database_->reader();
     const db::Snapshot snapshot(*connection);
-    connection->limit_time();
-    return Answer{run(read, principal, *connection), false};
+    connection->begin_request();
+    if (may_guess) connection->allow_guesses();
+    Answer result{run(read, principal, *connection), false};
+    connection->check_guesses();
+    return result;
   };
   try {
-    return answer();
+    return answer(true);
   } catch (const db::Lost&) {      // NOLINT(bugprone-empty-catch): it runs again once
   } catch (const db::Conflict&) {  // NOLINT(bugprone-empty-catch): a standby removed what it read
   }
-  return answer();
+  return answer(false);
 }
 
 }  // namespace comptroller::service

@@ -249,6 +249,7 @@ class FeedReader {
   template <Record R>
   bool add_own_records(const EntryHead& head, FeedPosition at, std::string_view encoded) {
     KeyReader keys(encoded);
+    expect_records<R>(keys, at);
     for (auto key = keys.first_from(at.key + 1); key; key = keys.first_from(*key + 1)) {
       if (is_full()) return false;
       ++visited_;
@@ -264,6 +265,22 @@ class FeedReader {
       page_.end = at;
     }
     return true;
+  }
+
+  // Announces what add_own_records reads for the records that are still on the page.
+  template <Record R>
+  void expect_records(KeyReader reader, const FeedPosition& at) {
+    if (!connection_.dialect().is_remote) return;
+    std::vector<std::int64_t> keys;
+    for (auto key = reader.first_from(at.key + 1);
+         key && page_.changes.size() + keys.size() < query_.limit;
+         key = reader.first_from(*key + 1)) {
+      keys.push_back(*key);
+    }
+    expect_entries(connection_, R::table, keys, at.sequence);
+    connection_.read_ahead(select_records<R>({}, {}).text, keys.size(), [&](std::size_t run) {
+      return select_records<R>(keys[run], keys[run]).values;
+    });
   }
 
   // Adds a record of a batch as its transaction left it: that of the current row, or one that was
@@ -321,11 +338,15 @@ class FeedReader {
 
   template <Record R>
   db::Query records(std::int64_t first, std::int64_t last) const {
+    return select_records<R>(first, last).query(connection_);
+  }
+  template <Record R>
+  static Sql select_records(std::int64_t first, std::int64_t last) {
     static const std::string select =
         "SELECT " + select_list<R>() + ", key FROM " + std::string(R::table);
     Sql sql{select, {}};
     sql.add(" WHERE key >= ?", Value::of(first)).add(" AND key <= ?", Value::of(last));
-    return sql.add(" ORDER BY key").query(connection_);
+    return sql.add(" ORDER BY key");
   }
 
   db::Connection& connection_;

@@ -8,14 +8,17 @@
 
 namespace comptroller::store {
 
-// Returns the key of a symbol; nullopt if it is not stored.
+// Returns the key of a symbol; nullopt if it is not stored. `expect` announces lookups of several.
 std::optional<std::int64_t> find_symbol_evenly(db::Connection& connection, std::string_view text);
+void expect_symbols(db::Connection& connection, std::span<const std::string_view> texts);
 
 // Returns the key of the row with this id if it is the customer's. A symbol that is not stored is
 // `no_symbol`.
 inline constexpr std::int64_t no_symbol = std::numeric_limits<std::int64_t>::max();
 std::optional<std::int64_t> find_own_key(db::Connection& connection, std::string_view table,
                                          const Value& id, const Value& customer);
+// The query of find_own_key; its parameter is the id.
+std::string select_own_key(db::Connection& connection, std::string_view table);
 
 // Returns the symbol of a customer, or a key that no row has.
 inline Value key_of_customer(db::Connection& connection, std::string_view customer) {

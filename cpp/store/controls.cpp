@@ -94,6 +94,12 @@ void settle(db::Connection& connection, const Place& place) {
   }
 }
 
+const std::string& active_controls_sql() {
+  static const std::string sql = "SELECT " + select_list<Control>() + " FROM controls WHERE " +
+                                 is_active_of_identity + " ORDER BY created_at, key";
+  return sql;
+}
+
 Place place_of(db::Connection& connection, const Id& id) {
   BoundValues parameters(connection.symbols());
   db::Query query = connection.query(
@@ -107,10 +113,15 @@ Place place_of(db::Connection& connection, const Id& id) {
 
 }  // namespace
 
+void expect_active_controls(db::Connection& connection,
+                            std::span<const std::int64_t> identity_keys) {
+  connection.read_ahead(active_controls_sql(), identity_keys.size(), [&](std::size_t run) {
+    return std::vector{Value::of(identity_keys[run])};
+  });
+}
+
 std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key) {
-  static const std::string sql = "SELECT " + select_list<Control>() + " FROM controls WHERE " +
-                                 is_active_of_identity + " ORDER BY created_at, key";
-  db::Query query = connection.query(sql);
+  db::Query query = connection.query(active_controls_sql());
   query.bind(1, identity_key);
   std::vector<Control> controls;
   while (query.step()) controls.push_back(read_row<Control>(query, connection.symbols()));

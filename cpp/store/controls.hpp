@@ -11,6 +11,9 @@ namespace comptroller::store {
 
 // Returns the active controls of an identity in order of creation.
 std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key);
+// Announces that those of these identities will be read in this snapshot.
+void expect_active_controls(db::Connection& connection,
+                            std::span<const std::int64_t> identity_keys);
 std::optional<Control> active_control(db::Connection& connection, std::int64_t identity_key,
                                       ControlType type, SetBy set_by);
 

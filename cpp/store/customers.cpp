@@ -29,17 +29,15 @@ void add_customers_of(db::Connection& connection, db::Connection& copy) {
 Ownership ownership(db::Connection& connection, const std::optional<std::string>& customer) {
   if (customer) return {{key_of_customer(connection, *customer)}, true};
   Ownership ownership;
-  // One statement, because each may be a round trip: 0 if the indexes exist, otherwise the
-  // customers.
+  // 0 if the indexes exist, otherwise the customers.
   static const std::string sql = std::string("SELECT key FROM customers WHERE NOT ") +
                                  has_operator_indexes + " UNION ALL SELECT 0 WHERE " +
                                  has_operator_indexes;
-  db::Query query = connection.query(sql);
-  while (query.step()) {
-    if (query.number(0) == 0) {
+  for (const std::int64_t key : connection.numbers(sql)) {
+    if (key == 0) {
       ownership.has_indexes_of_all = true;
     } else {
-      ownership.customers.push_back(query.column(0));
+      ownership.customers.push_back(Value::of(key));
     }
   }
   return ownership;

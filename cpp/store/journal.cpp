@@ -386,7 +386,7 @@ void append_entry(db::Connection& connection, JournalHead& head, const Origin& o
                                    ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
     db::Query insert = connection.query(sql);
     bind_entry(insert, 1, origin, entry, values);
-    insert.run();
+    insert.run_later();
     return;
   }
   lock_journal(connection, head);

@@ -15,6 +15,10 @@ constexpr std::int64_t max_rows_of_prefix = 1000;
 constexpr std::string_view customer_column = "customer_id";
 constexpr std::string_view index_separator = ", ";
 
+std::string select_key(std::string_view table) {
+  return "SELECT key FROM " + std::string(table) + " WHERE id = ?";
+}
+
 auto is_on(std::string_view column) {
   return [column](const ListFilter& filter) {
     return filter.alternatives.size() == 1 && filter.alternatives.front().column == column;
@@ -40,9 +44,21 @@ std::optional<std::int64_t> Listing::own_key(std::string_view table, const Value
   return find_own_key(connection_, table, id, ownership_.customers.front());
 }
 
+void Listing::expect_symbols_of_request(std::span<const std::string_view> texts) const {
+  if (ownership_.is_restricted) return expect_symbols(connection_, texts);
+  connection_.symbols().find_many(texts);
+}
+
+void Listing::expect_keys(std::string_view table, std::size_t count,
+                          const std::function<Value(std::size_t)>& id) const {
+  const std::string sql =
+      ownership_.is_restricted ? select_own_key(connection_, table) : select_key(table);
+  connection_.read_ahead(sql, count, [&](std::size_t run) { return std::vector{id(run)}; });
+}
+
 Value Listing::key_of(std::string_view table, const Value& id) const {
   if (ownership_.is_restricted) return Value::of(own_key(table, id).value_or(unused_key));
-  db::Query query = connection_.query("SELECT key FROM " + std::string(table) + " WHERE id = ?");
+  db::Query query = connection_.query(select_key(table));
   return Value::of(query.bind(1, id).step() ? query.number(0) : unused_key);
 }
 
@@ -89,7 +105,7 @@ Sql Listing::condition(const ListFilter& filter) const {
       any.add(connection_.index_hint(index.table, index.by_key, index.where)).add(" WHERE ");
       any.add(index.table).add(".").add(index.key).add(" = ").add(table_).add(".key AND ");
       any.add(index.where).add(" AND ");
-      any.add(is_one).add(")");
+      any.add(is_one).add(connection_.dialect().end_of_exists).add(")");
     } else {
       any.add(is_one);
     }
@@ -134,7 +150,8 @@ AccessPath Listing::path(const ListFilter& driving, const Alternative& alternati
   if (!path.further.text.empty() && path.table != table_) {
     Sql row{" AND EXISTS (SELECT 1 FROM ", {}};
     row.add(table_).add(" WHERE ").add(table_).add(".key = ").add(path.table).add(".");
-    path.further = row.add(index.key).add(path.further).add(")");
+    row.add(index.key).add(path.further);
+    path.further = row.add(connection_.dialect().end_of_exists).add(")");
   }
   return path;
 }

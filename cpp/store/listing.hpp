@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -180,10 +179,31 @@ class Listing {
   Alternative alternative(Equals<Column, T, By>, std::span<const Given> values) {
     Alternative alternative{&By, Column.view(), {}};
     // In an order that does not depend on the keys of the store.
-    for (const Given& value : std::set<Given>(values.begin(), values.end())) {
+    std::vector<Given> ordered(values.begin(), values.end());
+    std::ranges::sort(ordered);
+    const auto repeated = std::ranges::unique(ordered);
+    ordered.erase(repeated.begin(), repeated.end());
+    expect<T>(Column.view(), std::span<const Given>(ordered));
+    for (const Given& value : ordered) {
       alternative.values.push_back(stored<T>(Column.view(), value));
     }
     return alternative;
+  }
+  // Announces that `stored` will look up these values.
+  template <class T, class Given>
+  void expect(std::string_view column, std::span<const Given> values) {
+    if constexpr (requires { typename T::Referred; }) {
+      expect_keys(T::Referred::table, values.size(),
+                  [&](std::size_t index) { return parameters_.identifier(values[index].value); });
+    } else if constexpr (storage_class<T>() == StorageClass::symbol) {
+      std::vector<std::string_view> texts;
+      for (const Given& value : values) texts.push_back(value.value);
+      expect_symbols_of_request(texts);
+    } else if (column == "id" && ownership_.is_restricted) {
+      expect_keys(table_, values.size(), [&](std::size_t index) {
+        return Column<T>::bind(view_of(values[index]), parameters_);
+      });
+    }
   }
   // NOLINTEND(readability-redundant-parentheses)
 
@@ -195,6 +215,10 @@ class Listing {
   std::optional<std::int64_t> find_symbol(std::string_view text) const;
   std::optional<std::int64_t> own_key(std::string_view table, const Value& id) const;
   Value key_of(std::string_view table, const Value& id) const;
+  void expect_symbols_of_request(std::span<const std::string_view> texts) const;
+  // Announces lookups of the keys of several ids, with own_key or key_of.
+  void expect_keys(std::string_view table, std::size_t count,
+                   const std::function<Value(std::size_t)>& id) const;
   Sql condition(const ListFilter& filter) const;
   bool names_customers(const Index& index) const;
   // Returns the hint that the index must be used, which follows the name of its table.

@@ -9,7 +9,7 @@ namespace comptroller::store {
 
 namespace {
 
-db::Query entries_query(db::Connection& connection, const RecordEntrySelection& selection) {
+Sql select_entries(db::Connection& connection, const RecordEntrySelection& selection) {
   const Value resource = Value::of(connection.symbols().find(selection.table).value_or(0));
   Sql sql;
   const auto add_arm = [&](std::string_view position, std::string_view table) {
@@ -24,12 +24,26 @@ db::Query entries_query(db::Connection& connection, const RecordEntrySelection& 
     sql.add(" UNION ALL ");
     add_arm("place", "journal_pending");
   }
-  sql.add(selection.is_first_only ? " ORDER BY 1, 2 LIMIT 1" : " ORDER BY 1, 2");
+  return sql.add(selection.is_first_only ? " ORDER BY 1, 2 LIMIT 1" : " ORDER BY 1, 2");
+}
+
+db::Query entries_query(db::Connection& connection, const RecordEntrySelection& selection) {
+  const Sql sql = select_entries(connection, selection);
   const bool is_one = selection.first_key == selection.last_key;
   return is_one ? sql.query(connection) : sql.query_many(connection);
 }
 
 }  // namespace
+
+void expect_entries(db::Connection& connection, std::string_view table,
+                    std::span<const std::int64_t> keys, std::int64_t after) {
+  if (keys.empty()) return;
+  const auto select = [&](std::int64_t key) {
+    return select_entries(connection, {table, key, key, after});
+  };
+  connection.read_ahead(select(keys.front()).text, keys.size(),
+                        [&](std::size_t run) { return select(keys[run]).values; });
+}
 
 RecordEntries::RecordEntries(db::Connection& connection, const RecordEntrySelection& selection)
     : connection_(connection), rows_(entries_query(connection, selection)) {

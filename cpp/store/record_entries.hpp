@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,10 @@ struct RecordEntry {
   std::int64_t customer = 0;   // the key of its symbol; 0 for a balance
   std::int64_t operation = 0;  // the key of its symbol
 };
+
+// Announces that the entries of each of these records after `after` will be selected alone.
+void expect_entries(db::Connection& connection, std::string_view table,
+                    std::span<const std::int64_t> keys, std::int64_t after);
 
 // The selected entries, in order of key, then of sequence; those without a sequence come last.
 class RecordEntries {

@@ -134,6 +134,21 @@ class StreamReader {
     append(sql, out);
   }
 
+  // Announces that the first rows of all streams will be read.
+  void expect_first(std::int64_t limit) const {
+    if (!connection_.dialect().has_ordered_branches) return;
+    const std::optional<Position>& position = page_.position;
+    for (std::size_t path = 0; path < paths_.size(); ++path) {
+      const StreamSelect& select = (position ? behind_ : first_)[path];
+      connection_.read_ahead(select.ordered_text(std::to_string(limit)),
+                             paths_[path].stream_count(), [&](std::size_t stream) {
+                               std::vector<Value> values;
+                               select.add_ordered_values(stream, position, values);
+                               return values;
+                             });
+    }
+  }
+
   // Reads all streams with one statement; see Dialect::has_ordered_branches.
   void read_all(const std::optional<Position>& after, std::int64_t limit,
                 std::vector<Candidate>& out) const {
@@ -184,8 +199,19 @@ db::Query join(db::Connection& connection, const std::vector<AccessPath>& paths,
   return sql.query(connection);
 }
 
+// Where batches are round trips, there are fewer and larger ones, in few sizes, so that few
+// different statements are prepared.
+std::int64_t first_batch_size(const db::Dialect& dialect, const PageQuery& page,
+                              std::size_t streams) {
+  constexpr std::int64_t least = 2;
+  if (!dialect.is_remote) return least;
+  const std::int64_t share = 4 * (page.limit + 1'000) / static_cast<std::int64_t>(streams);
+  const std::int64_t size = std::clamp(share, least, page.limit + least);
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size)));
+}
+
 Candidates merge(const PageQuery& page, std::size_t streams, Merge::Fetch fetch,
-                 std::int64_t first_batch = 2) {
+                 std::int64_t first_batch) {
   const auto merge = std::make_shared<Merge>(page.order, streams, std::move(fetch), first_batch);
   return [merge] { return merge->next(); };
 }
@@ -269,8 +295,12 @@ Candidates read_streams(db::Connection& connection, std::vector<AccessPath> path
         },
         static_cast<std::int64_t>(rows));
   }
-  return merge(page, streams,
-               [reader](auto&&... what) { reader->read(std::forward<decltype(what)>(what)...); });
+  const std::int64_t first_batch = first_batch_size(dialect, page, streams);
+  reader->expect_first(first_batch);
+  return merge(
+      page, streams,
+      [reader](auto&&... what) { reader->read(std::forward<decltype(what)>(what)...); },
+      first_batch);
 }
 
 }  // namespace comptroller::store

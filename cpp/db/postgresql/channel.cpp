@@ -19,9 +19,10 @@ void Channel::add_waiting() {
   for (const std::string& sql : std::exchange(later_, {})) session_->add_statement(sql);
 }
 
-void Channel::add_later(const std::function<void(Session&)>& add) {
+void Channel::add_later(const std::function<void(Session&)>& add, ReadResult read) {
   add_waiting();
   add(*session_);
+  if (read) readers_.emplace_back(unread_, std::move(read));
   if (++unread_ >= max_unread) exchange_all([](Session&) {});
 }
 
@@ -33,6 +34,7 @@ void Channel::copy_in(const std::string& sql, std::string_view data) {
 std::vector<Result> Channel::exchange_all(const std::function<void(Session&)>& add) {
   add_waiting();
   const std::size_t before = std::exchange(unread_, 0);
+  const auto readers = std::exchange(readers_, {});
   try {
     add(*session_);
   } catch (...) {
@@ -44,6 +46,7 @@ std::vector<Result> Channel::exchange_all(const std::function<void(Session&)>& a
     throw;
   }
   std::vector<Result> results = session_->run();
+  for (const auto& [place, read] : readers) read(results[place]);
   results.erase(results.begin(), std::next(results.begin(), static_cast<std::ptrdiff_t>(before)));
   return results;
 }
@@ -71,6 +74,7 @@ void Channel::commit() {
     throw Error(Code::internal, "a write went on after one of its statements had failed");
   }
   unread_ = 0;
+  readers_.clear();
   session_->add_statement("COMMIT");
   try {
     session_->run(false);
@@ -86,6 +90,7 @@ void Channel::commit() {
 void Channel::roll_back() noexcept {
   const bool has_begun = beginning_.empty();
   beginning_.clear();
+  readers_.clear();
   if (!std::exchange(is_in_transaction_, false) || !has_begun) return;
   try {
     if (std::exchange(unread_, 0) > 0) session_->run();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "db/postgresql/session.hpp"
@@ -33,9 +34,10 @@ class Channel {
   void run_in_transaction(std::string sql) {
     (beginning_.empty() ? later_ : beginning_).push_back(std::move(sql));
   }
-  // Adds a request, which the next one completes; its result is not needed. That call, or commit,
-  // throws its failure.
-  void add_later(const std::function<void(Session&)>& add);
+  // Adds a request, which the next one completes; that call, or commit, throws its failure. `read`
+  // gets the result, unless commit completes it.
+  using ReadResult = std::function<void(const Result&)>;
+  void add_later(const std::function<void(Session&)>& add, ReadResult read = {});
   // See Session.
   void copy_in(const std::string& sql, std::string_view data);
   // Returns a name that was not used before.
@@ -62,7 +64,8 @@ class Channel {
   std::uint64_t names_ = 0;
   std::vector<std::string> beginning_;  // statements that were not sent yet
   std::vector<std::string> later_;
-  std::size_t unread_ = 0;  // results of add_later
+  std::size_t unread_ = 0;                                   // results of add_later
+  std::vector<std::pair<std::size_t, ReadResult>> readers_;  // of some of them, by their place
 };
 
 }  // namespace comptroller::db::postgresql

@@ -11,7 +11,8 @@ namespace comptroller::db::postgresql {
 namespace {
 
 constexpr const char* read_only = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-constexpr int max_attempts = 5;  // of a COPY that meets other writes
+constexpr std::size_t runs_ahead = 256;  // that are sent together
+constexpr int max_attempts = 5;          // of a COPY that meets other writes
 
 std::unique_ptr<Symbols> make_symbols(PostgresqlConnection& connection, SharedSymbols* shared) {
   if (shared == nullptr) return std::make_unique<Symbols>(connection);
@@ -32,6 +33,49 @@ Query PostgresqlConnection::query_list(std::string_view sql, std::span<const Val
   Query query(statement);
   statement.bind_list(1, values);
   return query;
+}
+
+void PostgresqlConnection::read_ahead(std::string_view sql, std::size_t runs,
+                                      const ValuesOfRun& values) {
+  if (runs < 2 || transaction() == 0 || mode_ != Mode::reading) return;
+  PostgresqlStatement& statement = statements_.take(sql, false);
+  const Query in_use(statement);
+  for (std::size_t begin = 0; begin < runs; begin += runs_ahead) {
+    const std::size_t end = std::min(runs, begin + runs_ahead);
+    std::vector<std::string> names;
+    std::vector<Result> results = exchange_all([&](Session& session) {
+      for (std::size_t run = begin; run < end; ++run) {
+        int index = 0;
+        for (const Value& value : values(run)) statement.bind(++index, value);
+        statement.add_run(session);
+        names.push_back(statement.name_of_run());
+      }
+    });
+    for (std::size_t run = 0; run < names.size(); ++run) {
+      statements_.keep(std::move(names[run]), std::move(results[run]));
+    }
+  }
+}
+
+std::vector<std::int64_t> PostgresqlConnection::numbers(std::string_view sql) {
+  std::vector<std::int64_t>& known = known_numbers_[std::string(sql)];
+  if (!may_guess_ || known.empty()) return known = Connection::numbers(sql);
+  PostgresqlStatement& statement = statements_.take(sql, false);
+  const Query in_use(statement);
+  has_guessed_ = true;
+  add_later([&](Session& session) { statement.add_run(session); },
+            [this, &known](const Result& result) {
+              has_guessed_ = false;
+              std::vector<std::int64_t> found = numbers_of(result);
+              if (found == known) return;
+              known = std::move(found);
+              throw Conflict(Code::unavailable, "the store has changed meanwhile; try again");
+            });
+  return known;
+}
+
+void PostgresqlConnection::check_guesses() {
+  if (has_guessed_) exchange_all([](Session&) {});
 }
 
 std::vector<unsigned> PostgresqlConnection::parameter_types(std::string_view sql) {
@@ -120,17 +164,47 @@ void PostgresqlConnection::begin_with(Mode mode, std::vector<std::string> statem
   begin(std::move(statements));
   mode_ = mode;
   has_journal_ = false;
+  may_guess_ = false;
+  has_guessed_ = false;
+  statements_.forget_kept();
+  if (auto* pooled = dynamic_cast<PooledSymbols*>(&symbols())) {
+    pooled->begin_transaction(mode == Mode::reading);
+  }
+}
+
+// Whatever the statistics are, no plan that reads a whole table, sorts what an index has in order,
+// or is compiled, is better for few rows.
+void PostgresqlConnection::prefer_requests() {
+  Query settings = query(
+      "SELECT name, set_config(name, CASE name WHEN 'statement_timeout'"
+      " THEN coalesce(nullif(current_setting('comptroller.read_timeout', true), ''), '30s')"
+      " ELSE 'off' END, false)"
+      " FROM unnest(ARRAY['statement_timeout', 'enable_seqscan', 'enable_bitmapscan',"
+      " 'enable_sort', 'enable_incremental_sort', 'jit']) AS name"
+      " WHERE current_setting(name, true) IS NOT NULL");
+  while (settings.step()) {
+    settings_of_server_.push_back("SET LOCAL " + std::string(settings.column(0).bytes) +
+                                  " TO DEFAULT");
+  }
 }
 
 void PostgresqlConnection::begin_snapshot() {
+  begin_with(Mode::reading, {read_only});
+  for (const std::string& setting : settings_of_server_) run_in_transaction(setting);
+}
+
+// Nothing was sent yet.
+void PostgresqlConnection::begin_request() {
   begin_with(Mode::reading, {read_only});
 }
 
 void PostgresqlConnection::begin_snapshot_of(const std::string& exported) {
   begin_with(Mode::reading, {read_only, "SET TRANSACTION SNAPSHOT '" + exported + "'"});
+  for (const std::string& setting : settings_of_server_) run_in_transaction(setting);
 }
 
 void PostgresqlConnection::end_snapshot() noexcept {
+  statements_.forget_kept();
   roll_back();  // the transaction only read
 }
 

@@ -27,6 +27,10 @@ class PostgresqlConnection final : public Connection, public Channel {
   const Dialect& dialect() const override;
   std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
                                     const BindRow& bind, std::vector<std::int64_t>& keys) override;
+  void read_ahead(std::string_view sql, std::size_t runs, const ValuesOfRun& values) override;
+  std::vector<std::int64_t> numbers(std::string_view sql) override;
+  void allow_guesses() override { may_guess_ = true; }
+  void check_guesses() override;
   void execute(const std::string& sql) override;
   std::vector<StoredTable> stored_tables() override;
   std::unique_ptr<Refill> refill(const std::vector<StoredTable>& tables) override;
@@ -38,14 +42,13 @@ class PostgresqlConnection final : public Connection, public Channel {
   std::int64_t content() const override { return 1; }
   void begin_snapshot() override;
   void end_snapshot() noexcept override;
-  void limit_time() override {
-    run_in_transaction("SET LOCAL statement_timeout = " + read_timeout_);
-  }
+  void begin_request() override;
   bool has_readable_views(std::span<const ReadableView> views) override;
   void make_readable_views(std::span<const ReadableView> views) override;
 
-  // The limit of limit_time, as SQL.
-  void set_read_timeout(std::string timeout) { read_timeout_ = std::move(timeout); }
+  // From now on the settings of the session are those for requests. Other snapshots begin with
+  // those of the server.
+  void prefer_requests();
 
   // Begins a snapshot that sees what an exported one sees.
   void begin_snapshot_of(const std::string& exported);
@@ -77,7 +80,10 @@ class PostgresqlConnection final : public Connection, public Channel {
 
   Mode mode_ = Mode::reading;  // of the transaction
   bool has_journal_ = false;
-  std::string read_timeout_;
+  bool may_guess_ = false;
+  bool has_guessed_ = false;  // and the guess was not compared yet
+  std::unordered_map<std::string, std::vector<std::int64_t>> known_numbers_;  // of each statement
+  std::vector<std::string> settings_of_server_;  // the statements that set them in a transaction
   StatementCache statements_{*this};
 };
 

@@ -99,8 +99,8 @@ class PostgresqlDatabase final : public Database {
 
  private:
   std::unique_ptr<PostgresqlConnection> connect(SharedSymbols* symbols);
-  // Reads the clock of the server, and the limit of reads.
-  void furnish(PostgresqlConnection& connection);
+  std::unique_ptr<PostgresqlConnection> connect_reader();
+  void read_clock(PostgresqlConnection& connection);
   Writers& writers();
 
   std::string address_;
@@ -118,7 +118,7 @@ PostgresqlDatabase::PostgresqlDatabase(std::string address, const OpenOptions& o
       interrupt_(options.check_interrupt),
       clock_offset_(std::make_shared<std::atomic<std::int64_t>>(0)),
       symbols_([this] { return connect(nullptr); }),
-      readers_([this] { return connect(&symbols_); }, std::numeric_limits<std::size_t>::max(),
+      readers_([this] { return connect_reader(); }, std::numeric_limits<std::size_t>::max(),
                interrupt_) {
   {
     const auto first = connect(nullptr);
@@ -132,19 +132,23 @@ PostgresqlDatabase::PostgresqlDatabase(std::string address, const OpenOptions& o
 std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect(SharedSymbols* symbols) {
   auto connection = std::make_unique<PostgresqlConnection>(
       std::make_unique<Session>(address_, options_.read_only, interrupt_), symbols);
-  furnish(*connection);
+  read_clock(*connection);
+  return connection;
+}
+
+std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect_reader() {
+  auto connection = connect(&symbols_);
+  connection->prefer_requests();
   return connection;
 }
 
 // The request takes half of the round trip.
-void PostgresqlDatabase::furnish(PostgresqlConnection& connection) {
+void PostgresqlDatabase::read_clock(PostgresqlConnection& connection) {
   using std::chrono::duration_cast;
   using std::chrono::microseconds;
   using std::chrono::system_clock;
-  Query query = connection.query(
-      "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,"
-      " quote_literal(coalesce(nullif(current_setting('comptroller.read_timeout', true), ''),"
-      " '30s'))");
+  Query query =
+      connection.query("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
   const auto now = [] {
     return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
   };
@@ -152,7 +156,6 @@ void PostgresqlDatabase::furnish(PostgresqlConnection& connection) {
   query.step();
   const std::int64_t after = now();
   const std::int64_t theirs = query.number(0);
-  connection.set_read_timeout(std::string(query.column(1).bytes));
   // Within the time of the round trip, the two clocks cannot be told apart.
   const bool are_equal = before <= theirs && theirs <= after;
   *clock_offset_ = are_equal ? 0 : theirs - (before + after) / 2;

@@ -12,12 +12,6 @@ namespace {
 
 constexpr std::size_t bytes_at_once = std::size_t{4} << 20U;
 
-std::vector<std::string> texts(Query rows) {
-  std::vector<std::string> all;
-  while (rows.step()) all.emplace_back(rows.column(0).bytes);
-  return all;
-}
-
 // Makes the indexes after the rows, from their definitions.
 class PostgresqlRefill final : public Refill {
  public:

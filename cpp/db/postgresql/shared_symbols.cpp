@@ -1,7 +1,5 @@
 #include "db/postgresql/shared_symbols.hpp"
 
-#include <set>
-
 #include "db/postgresql/failures.hpp"
 #include "model/error.hpp"
 
@@ -33,29 +31,43 @@ void SharedSymbols::remember_all(Query rows) {
   while (rows.step()) remember(rows.column(1).bytes, rows.number(0));
 }
 
+std::set<std::string_view> SharedSymbols::unknown(std::span<const std::string_view> texts) const {
+  std::set<std::string_view> unknown;
+  for (const std::string_view text : texts) {
+    if (!keys_.contains(text)) unknown.insert(text);
+  }
+  return unknown;
+}
+
+void SharedSymbols::read_unknown(const char* sql, std::span<const std::string_view> texts) {
+  std::vector<Value> values;
+  for (const std::string_view text : unknown(texts)) values.push_back(Value::of(text));
+  if (values.empty()) return;
+  with_connection(
+      [&](Connection& connection) { remember_all(connection.query_list(sql, values)); });
+}
+
+namespace {
+
+constexpr const char* stored = "SELECT key, text FROM symbols WHERE text = ANY(?)";
+
+}  // namespace
+
+std::set<std::string_view> SharedSymbols::find_many(std::span<const std::string_view> texts) {
+  const std::lock_guard lock(mutex_);
+  read_unknown(stored, texts);
+  return unknown(texts);
+}
+
 // Two statements that insert the same texts in different orders would wait for each other.
 void SharedSymbols::intern_many(std::span<const std::string_view> texts) {
   const std::lock_guard lock(mutex_);
-  const auto unknown_texts = [&] {
-    std::set<std::string_view> unknown;
-    for (const std::string_view text : texts) {
-      if (!keys_.contains(text)) unknown.insert(text);
-    }
-    std::vector<Value> values;
-    values.reserve(unknown.size());
-    for (const std::string_view text : unknown) values.push_back(Value::of(text));
-    return values;
-  };
-  for (const char* sql :
-       {"SELECT key, text FROM symbols WHERE text = ANY(?)",
-        "INSERT INTO symbols (text) SELECT text FROM unnest(?::text[]) AS t (text)"
-        " ORDER BY text COLLATE \"C\""
-        " ON CONFLICT DO NOTHING RETURNING key, text"}) {
-    const std::vector<Value> values = unknown_texts();
-    if (values.empty()) return;
-    with_connection(
-        [&](Connection& connection) { remember_all(connection.query_list(sql, values)); });
-  }
+  read_unknown(stored, texts);
+  read_unknown(
+      "INSERT INTO symbols (text) SELECT text FROM unnest(?::text[]) AS t (text)"
+      " ORDER BY text COLLATE \"C\""
+      " ON CONFLICT DO NOTHING RETURNING key, text",
+      texts);
 }
 
 void SharedSymbols::remember(std::string_view text, std::int64_t key) {
@@ -102,6 +114,18 @@ std::int64_t SharedSymbols::intern(std::string_view text) {
   }
   if (const auto key = find(text)) return *key;  // another process may have stored it
   throw Error(Code::internal, "a symbol was not inserted");
+}
+
+std::optional<std::int64_t> PooledSymbols::read_key(std::string_view text) {
+  if (absent_.contains(text)) return std::nullopt;
+  const auto key = shared_.find(text);
+  if (!key && is_snapshot_) absent_.emplace(text);
+  return key;
+}
+
+void PooledSymbols::find_many(std::span<const std::string_view> texts) {
+  const std::set<std::string_view> absent = shared_.find_many(texts);
+  if (is_snapshot_) absent_.insert(absent.begin(), absent.end());
 }
 
 }  // namespace comptroller::db::postgresql

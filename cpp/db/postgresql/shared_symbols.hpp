@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,8 @@ class SharedSymbols {
   std::optional<std::int64_t> find(std::string_view text);
   // Returns the key of a text; stores a new text.
   std::int64_t intern(std::string_view text);
+  // Looks up several texts; returns those that are not stored.
+  std::set<std::string_view> find_many(std::span<const std::string_view> texts);
   // Looks up and stores several texts.
   void intern_many(std::span<const std::string_view> texts);
 
@@ -42,6 +45,9 @@ class SharedSymbols {
   auto with_connection(const Work& work);
   void remember(std::string_view text, std::int64_t key);
   void remember_all(Query rows);
+  // Runs a query of texts that are not cached, and remembers its rows.
+  void read_unknown(const char* sql, std::span<const std::string_view> texts);
+  std::set<std::string_view> unknown(std::span<const std::string_view> texts) const;
 
   Connect connect_;
   std::mutex mutex_;
@@ -50,17 +56,22 @@ class SharedSymbols {
   std::unordered_map<std::int64_t, std::string> texts_;
 };
 
-// The symbols of one connection, with a small cache in front of the shared one.
+// The symbols of one connection, with a small cache in front of the shared one. A text that was not
+// stored when a snapshot looked for it is in no row that the snapshot sees.
 class PooledSymbols final : public Symbols {
  public:
   PooledSymbols(Statements& connection, SharedSymbols& shared)
       : Symbols(connection, max_cached), shared_(shared) {}
 
+  void begin_transaction(bool is_snapshot) {
+    is_snapshot_ = is_snapshot;
+    absent_.clear();
+  }
+  void find_many(std::span<const std::string_view> texts) override;
+
  protected:
   std::string read_text(std::int64_t key) override { return shared_.text(key); }
-  std::optional<std::int64_t> read_key(std::string_view text) override {
-    return shared_.find(text);
-  }
+  std::optional<std::int64_t> read_key(std::string_view text) override;
   std::int64_t insert(std::string_view text) override { return shared_.intern(text); }
   void intern_many(std::span<const std::string_view> texts) override { shared_.intern_many(texts); }
 
@@ -68,6 +79,8 @@ class PooledSymbols final : public Symbols {
   static constexpr std::size_t max_cached = 4'096;
 
   SharedSymbols& shared_;
+  bool is_snapshot_ = false;
+  std::set<std::string, std::less<>> absent_;  // in this snapshot
 };
 
 }  // namespace comptroller::db::postgresql

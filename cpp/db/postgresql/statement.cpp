@@ -21,7 +21,8 @@ int count_rows(const Result& result) {
 
 PostgresqlStatement::PostgresqlStatement(Channel& channel, StatementCache& cache,
                                          const Prepared& prepared, bool is_in_parts)
-    : channel_(channel),
+    : pq_(libpq()),
+      channel_(channel),
       cache_(cache),
       prepared_(prepared),
       is_in_parts_(is_in_parts),
@@ -75,6 +76,17 @@ void PostgresqlStatement::add_run(Session& session) const {
   session.add_prepared(prepared_.name, parameters());
 }
 
+std::string PostgresqlStatement::name_of_run(const Parameters& parameters) const {
+  std::string name = prepared_.name;
+  for (std::size_t index = 0; index < parameters.values.size(); ++index) {
+    const bool is_null = parameters.values[index] == nullptr;
+    const std::string_view bytes(is_null ? "" : parameters.values[index],
+                                 static_cast<std::size_t>(parameters.lengths[index]));
+    name.append(is_null ? "-" : "+").append(std::to_string(bytes.size())).append(":").append(bytes);
+  }
+  return name;
+}
+
 void PostgresqlStatement::execute(const Prepared& prepared) {
   close_cursor();
   result_.reset();
@@ -92,6 +104,8 @@ void PostgresqlStatement::execute(const Prepared& prepared) {
     cursor_ = name;
     transaction_ = channel_.transaction();
   } else {
+    if (cache_.has_kept()) result_ = cache_.take_kept(name_of_run(given));
+    if (result_) return;
     result_ =
         channel_.exchange([&](Session& session) { session.add_prepared(prepared.name, given); });
   }
@@ -137,20 +151,30 @@ std::optional<std::int64_t> PostgresqlStatement::insert() {
   return key_of(result);
 }
 
+std::vector<std::int64_t> numbers_of(const Result& result) {
+  const Libpq& pq = libpq();
+  const unsigned type = pq.column_type(result.get(), 0);
+  std::vector<std::int64_t> numbers;
+  for (int row = 0; row < count_rows(result); ++row) {
+    const auto length = static_cast<std::size_t>(pq.length(result.get(), row, 0));
+    numbers.push_back(decode({pq.value(result.get(), row, 0), length}, type).integer);
+  }
+  return numbers;
+}
+
 std::optional<std::int64_t> key_of(const Result& result) {
-  if (count_rows(result) == 0) return std::nullopt;
-  const auto length = static_cast<std::size_t>(libpq().length(result.get(), 0, 0));
-  return decode({libpq().value(result.get(), 0, 0), length}, libpq().column_type(result.get(), 0))
-      .integer;
+  const std::vector<std::int64_t> keys = numbers_of(result);
+  return keys.empty() ? std::nullopt : std::optional(keys.front());
 }
 
 const Value& PostgresqlStatement::column_of_row(int index) {
   const auto place = static_cast<std::size_t>(index);
   Value& value = values_.at(place);
   const PGresult* const rows = result_.get();
-  if (libpq().is_null(rows, row_, index) != 0) return value = Value::null();
-  const auto length = static_cast<std::size_t>(libpq().length(rows, row_, index));
-  return value = decode({libpq().value(rows, row_, index), length}, prepared_.column_types[place]);
+  const auto length = static_cast<std::size_t>(pq_.length(rows, row_, index));
+  // NULL has the length 0.
+  if (length == 0 && pq_.is_null(rows, row_, index) != 0) return value = Value::null();
+  return value = decode({pq_.value(rows, row_, index), length}, prepared_.column_types[place]);
 }
 
 std::string PostgresqlStatement::place_of(int index, std::size_t) {
@@ -180,6 +204,14 @@ void PostgresqlStatement::reset() {
   row_ = -1;
   for (Parameter& parameter : parameters_) parameter = {};
   Statement::reset();
+}
+
+Result StatementCache::take_kept(const std::string& run) {
+  const auto found = kept_.find(run);
+  if (found == kept_.end()) return {};
+  Result rows = std::move(found->second);
+  kept_.erase(found);
+  return rows;
 }
 
 bool StatementCache::Entry::is_idle() const {

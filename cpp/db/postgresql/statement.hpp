@@ -53,6 +53,8 @@ class PostgresqlStatement final : public Statement {
   const std::vector<unsigned>& types() const { return prepared_.parameter_types; }
   // Adds a run with the present parameters to a pipeline.
   void add_run(Session& session) const;
+  // A text that only runs of this statement with these parameters have.
+  std::string name_of_run() const { return name_of_run(parameters()); }
 
  private:
   struct Parameter {
@@ -67,7 +69,9 @@ class PostgresqlStatement final : public Statement {
   void fetch();
   void close_cursor() noexcept;
   Parameters parameters() const;
+  std::string name_of_run(const Parameters& parameters) const;
 
+  const Libpq& pq_;
   Channel& channel_;
   StatementCache& cache_;
   const Prepared& prepared_;
@@ -81,6 +85,9 @@ class PostgresqlStatement final : public Statement {
   std::vector<Value> values_;  // of the columns that were read
 };
 
+// Returns the first column of a result, which is of integers.
+std::vector<std::int64_t> numbers_of(const Result& result);
+
 // Returns the key that an INSERT returned; nullopt if it inserted nothing.
 std::optional<std::int64_t> key_of(const Result& result);
 
@@ -93,6 +100,11 @@ class StatementCache {
 
   // Returns a statement, which is in use until it is reset.
   PostgresqlStatement& take(std::string_view sql, bool is_in_parts);
+  // Keeps the rows of a run for the next run with this name, until forget_kept.
+  void keep(std::string run, Result rows) { kept_.emplace(std::move(run), std::move(rows)); }
+  Result take_kept(const std::string& run);
+  bool has_kept() const { return !kept_.empty(); }
+  void forget_kept() { kept_.clear(); }
   // Returns an INSERT that returns the key of the row, with the same parameters.
   const Prepared& prepare_returning_key(const Translation& insert) {
     return entry_of(insert.sql + " RETURNING key").prepared;
@@ -112,6 +124,7 @@ class StatementCache {
   void make_room();
 
   Channel& channel_;
+  std::unordered_multimap<std::string, Result> kept_;
   std::unordered_map<std::string, Entry, TextHash, std::equal_to<>> entries_;
   std::uint64_t uses_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "model/error.hpp"
 
@@ -21,13 +22,16 @@ void append_number(std::int64_t number, std::string& out) {
   }
 }
 
-std::int64_t read_number(std::string_view bytes) {
-  std::int64_t number = bytes.empty() || static_cast<signed char>(bytes.front()) >= 0 ? 0 : -1;
-  for (const char byte : bytes) {
-    number = static_cast<std::int64_t>(static_cast<std::uint64_t>(number) << bits_per_byte |
-                                       static_cast<unsigned char>(byte));
+// The bytes begin with the highest one. Throws unusable for another number of bytes.
+template <class Number>
+Value read_number(std::string_view bytes) {
+  if (bytes.size() != sizeof(Number)) throw Error::damaged("a number has a wrong length");
+  std::make_unsigned_t<Number> number = 0;
+  for (const char byte : bytes.substr(0, sizeof(Number))) {
+    number = static_cast<decltype(number)>(std::uint64_t{number} << bits_per_byte |
+                                           static_cast<unsigned char>(byte));
   }
-  return number;
+  return Value::of(std::int64_t{static_cast<Number>(number)});
 }
 
 [[noreturn]] void throw_unexpected(unsigned type) {
@@ -120,10 +124,13 @@ void encode_array(std::span<const Value> values, unsigned type, std::string& out
 Value decode(std::string_view bytes, unsigned type) {
   switch (type) {
     case boolean_type:
+      return read_number<std::int8_t>(bytes);
     case int2_type:
+      return read_number<std::int16_t>(bytes);
     case int4_type:
+      return read_number<std::int32_t>(bytes);
     case int8_type:
-      return Value::of(read_number(bytes));
+      return read_number<std::int64_t>(bytes);
     case text_type:
     case varchar_type:
     case name_type:

@@ -9,12 +9,6 @@ namespace comptroller::db::sqlite {
 
 namespace {
 
-std::vector<std::string> texts(Query rows) {
-  std::vector<std::string> all;
-  while (rows.step()) all.emplace_back(rows.column(0).bytes);
-  return all;
-}
-
 // Makes the indexes and triggers after the rows, from their definitions.
 class SqliteRefill final : public Refill {
  public:

@@ -162,7 +162,12 @@ def test_texts_have_the_order_of_their_bytes(server: Server) -> None:
     name = "test_collated"
     server.drop(name)
     how = "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en' LOCALE 'C' ENCODING 'UTF8'"
-    server.execute(f"CREATE DATABASE {name} {how}")
+    try:
+        server.execute(f"CREATE DATABASE {name} {how}")
+    except RuntimeError as error:
+        if "ICU is not supported" not in str(error):
+            raise
+        pytest.skip("the server has no ICU")
     try:
         with comptroller.open(server.address(name)) as svc:
             chains = ("b", "A", "a", "B", "_", "Z", "ä", "é", "e")

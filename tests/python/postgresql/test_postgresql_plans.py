@@ -1,0 +1,221 @@
+"""Each list, with each pair of its filters, takes few round trips, reads few rows, and sorts few.
+
+The module auto_explain of the server writes the plan of each statement to the server's log.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import comptroller
+import pytest
+from comptroller._core import Principal, Store
+from expensive_requests import Pairs, Request, requests, stored_values
+from lines import at, control, identity
+from postgresql_proxy import Batch, Proxy
+from postgresql_server import Server
+
+CLAIMS = 20_000
+#: Identities, each with two changes and a control.
+MORE = 3_000
+CUSTOMER = "default"
+PRINCIPALS = (Principal(CUSTOMER), Principal())
+PAGE = 100
+MOST_ROUND_TRIPS = 16
+#: A filter accepts 100 values, and a page of each has a row more than it shows.
+MOST_SORTED = 100 * (PAGE + 1)
+MOST_ROWS = 20_000
+#: The engine may read small tables as a whole.
+LARGE = {"identities", "controls", "orchestrations", "claims", "journal"}
+_PLAN = re.compile(rb"plan:\n((?:\t.*\n)+)")
+_END = b"execute <unnamed>: ROLLBACK"
+_SETTINGS = {
+    "log_min_duration_statement": "0",
+    "session_preload_libraries": "auto_explain",
+    "auto_explain.log_min_duration": "0",
+    "auto_explain.log_analyze": "on",
+    "auto_explain.log_timing": "off",
+    "auto_explain.log_format": "json",
+}
+
+
+class Page(NamedTuple):
+    """A page of a list, and what it took."""
+
+    request: Request
+    order: str
+    round_trips: int
+    plans: list[dict[str, Any]]
+
+    @property
+    def name(self) -> str:
+        return f"{self.request.operation} by {self.request.filters} {self.order}"
+
+
+class Observed:
+    """A store whose requests are counted and whose plans are read."""
+
+    def __init__(self, server: Server, database: str) -> None:
+        self._log = server.folder / "log"
+        self._at = 0
+        self._batches = 0
+        self._proxy = Proxy(server, self._count)
+        self._proxy.__enter__()
+        self._store = Store(self._proxy.server.address(database), True)
+
+    def _count(self, batch: Batch) -> bool:
+        # The server ends a snapshot without the client waiting for it.
+        self._batches += batch.executes and b"ROLLBACK" not in batch.data
+        return True
+
+    def page(self, principal: Principal, request: Request, order: str) -> Page | None:
+        """Returns a page of a list; nothing if the combination of filters is refused."""
+        pairs = [pair for pair in request.pairs if pair[0] != "limit"] + [("limit", str(PAGE))]
+        if "changes" not in request.operation and "journal" not in request.operation:
+            pairs.append(("order", order))
+        call = (principal, request.operation, pairs, None, None)
+        with suppress(comptroller.InvalidRequest, comptroller.Forbidden):
+            for _ in range(2):  # the first call prepares the statements
+                self._at, self._batches = self._log.stat().st_size, 0
+                self._store.call(*call)
+                plans = self._plans()
+            return Page(request, order, self._batches, plans)
+        return None
+
+    def _plans(self) -> list[dict[str, Any]]:
+        """Waits until the server has logged the end of the snapshot."""
+        lines = b""
+        with self._log.open("rb") as log:
+            log.seek(self._at)
+            while _END not in lines:
+                lines += log.read()
+        return [json.loads(found[1])["Plan"] for found in _PLAN.finditer(lines)]
+
+    def call(self, principal: Principal, operation: str, pairs: Pairs) -> Any:
+        """Returns an answer."""
+        return json.loads(self._store.call(principal, operation, pairs, None, None)[0])
+
+    def close(self) -> None:
+        self._store.close()
+        self._proxy.__exit__()
+
+
+@contextmanager
+def observed(server: Server, database: str) -> Iterator[Observed]:
+    store = Observed(server, database)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@pytest.fixture(scope="module")
+def lists(
+    server: Server, shared_path: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Observed, list[Request]]]:
+    """A database that writes its plans, and all lists with each combination of filters."""
+    database = urlsplit(shared_path).path[1:]
+    with comptroller.open(shared_path) as svc:
+        svc.load_all(comptroller.sample("all", CLAIMS, out=tmp_path_factory.mktemp("lines")))
+        for days in range(3):  # the second and later ones are changes
+            given = {"customer_id": CUSTOMER, "updated_at": at(days=days)}
+            lines = [identity(id=f"of-{n}", **given) for n in range(MORE)]
+            assert svc.load("identities", lines).rejected == 0
+        lines = [control(identity_id=f"of-{n}") for n in range(MORE)]
+        assert svc.load("controls", lines).rejected == 0
+    server.execute("ANALYZE", database)
+    for name, value in _SETTINGS.items():
+        server.execute(f"ALTER DATABASE {database} SET {name} = '{value}'")
+    with observed(server, database) as store:
+        yield store, list(requests(stored_values(shared_path, CUSTOMER)))
+
+
+@pytest.mark.parametrize("principal", PRINCIPALS, ids=["client", "operator"])
+def test_a_page_is_one_round_trip(
+    lists: tuple[Observed, list[Request]], principal: Principal
+) -> None:
+    """Identities have one more, for their controls."""
+    store, all_requests = lists
+    found = {
+        request.operation: page.round_trips
+        for request in all_requests
+        if not request.filters and request.operation not in {"changes.list", "journal.list"}
+        for page in [store.page(principal, request, "DESC")]
+        if page
+    }
+    assert found.pop("identities.list") == 2
+    assert len(found) >= 5
+    assert set(found.values()) == {1}
+
+
+def test_a_page_has_the_records_of_new_customers(server: Server, store_path: str) -> None:
+    """An operator's page is read for the customers of an earlier page, which are then compared."""
+    database = urlsplit(store_path).path[1:]
+    with observed(server, database) as store, comptroller.open(store_path) as other:
+        for number in range(18):  # more than 16 have other indexes
+            other.identities.put(id=f"of-{number}", customer_id=f"new-{number}")
+            answer = store.call(Principal(), "identities.list", [("limit", "1")])
+            assert [each["id"] for each in answer["items"]] == [f"of-{number}"]
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for inner in plan.get("Plans", ()):
+        yield from nodes(inner)
+
+
+def rows_read(plan: dict[str, Any]) -> int:
+    """Returns the rows that the scans of large tables and their indexes have read."""
+    return sum(
+        node["Actual Loops"]
+        * (
+            node["Actual Rows"]
+            + node.get("Rows Removed by Filter", 0)
+            + node.get("Rows Removed by Index Recheck", 0)
+        )
+        for node in nodes(plan)
+        if node.get("Relation Name") in LARGE
+    )
+
+
+def faults(page: Page) -> Iterator[str]:
+    """Tells what is wrong with the statements of a page."""
+    if page.round_trips > MOST_ROUND_TRIPS:
+        yield f"{page.round_trips} round trips"
+    if (read := sum(map(rows_read, page.plans))) > MOST_ROWS:
+        yield f"reads {read} rows"
+    for node in (node for plan in page.plans for node in nodes(plan)):
+        if node["Node Type"] == "Seq Scan" and node["Relation Name"] in LARGE:
+            yield f"reads all of {node['Relation Name']}"
+        if node["Node Type"] == "Sort" and node["Plans"][0]["Actual Rows"] > MOST_SORTED:
+            yield f"sorts {node['Plans'][0]['Actual Rows']} rows"
+
+
+def check(lists: tuple[Observed, list[Request]], principal: Principal, filters: range) -> None:
+    store, all_requests = lists
+    found = []
+    count = 0
+    for request in all_requests:
+        for order in ("ASC", "DESC") if len(request.filters) in filters else ():
+            if page := store.page(principal, request, order):
+                assert page.plans, page.name
+                count += 1
+                found += [f"{page.name}: {fault}" for fault in faults(page)]
+    assert count > 50
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("principal", PRINCIPALS, ids=["client", "operator"])
+def test_lists_by_one_filter(lists: tuple[Observed, list[Request]], principal: Principal) -> None:
+    check(lists, principal, range(2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("principal", PRINCIPALS, ids=["client", "operator"])
+def test_lists_by_two_filters(lists: tuple[Observed, list[Request]], principal: Principal) -> None:
+    check(lists, principal, range(2, 3))
