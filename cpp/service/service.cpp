@@ -236,7 +236,8 @@ Answer Service::call(const Principal& principal, const Call& call) {
   try {
     return answer(true);
   } catch (const db::Lost&) {      // NOLINT(bugprone-empty-catch): it runs again once
-  } catch (const db::Conflict&) {  // NOLINT(bugprone-empty-catch): a standby removed what it read
+  } catch (const db::Conflict&) {  // NOLINT(bugprone-empty-catch): a guess was wrong, or a standby
+                                   // removed what it read
   }
   return answer(false);
 }

@@ -48,12 +48,15 @@ class FeedReader {
  public:
   FeedReader(db::Connection& connection, const FeedQuery& query)
       : connection_(connection), query_(query) {
-    if (query.customer) customer_ = require_integer(key_of_customer(connection, *query.customer));
     page_.end = query.after;
   }
 
   FeedPage read() && {
-    db::Query rows = entries(first_entry()).query_many(connection_);
+    const std::int64_t first = first_entry();
+    // After a statement of the snapshot, whose rows then have no symbol that is not found.
+    if (query_.customer)
+      customer_ = require_integer(key_of_customer(connection_, *query_.customer));
+    db::Query rows = entries(first).query_many(connection_);
     while (rows.step()) {
       page_.has_more = is_full() || !add_entry(rows);
       if (page_.has_more) break;
@@ -249,8 +252,10 @@ class FeedReader {
   template <Record R>
   bool add_own_records(const EntryHead& head, FeedPosition at, std::string_view encoded) {
     KeyReader keys(encoded);
-    expect_records<R>(keys, at);
+    std::size_t expected = 0;
     for (auto key = keys.first_from(at.key + 1); key; key = keys.first_from(*key + 1)) {
+      if (expected == 0) expected = expect_records<R>(keys, *key, at.sequence);
+      if (expected > 0) --expected;
       if (is_full()) return false;
       ++visited_;
       at.key = *key;
@@ -267,20 +272,22 @@ class FeedReader {
     return true;
   }
 
-  // Announces what add_own_records reads for the records that are still on the page.
+  // Announces what add_own_records reads for some records from a key on; returns how many.
   template <Record R>
-  void expect_records(KeyReader reader, const FeedPosition& at) {
-    if (!connection_.dialect().is_remote) return;
+  std::size_t expect_records(KeyReader reader, std::int64_t first, std::int64_t sequence) {
+    constexpr std::size_t most = 64;
+    if (!connection_.dialect().is_remote) return 0;
     std::vector<std::int64_t> keys;
-    for (auto key = reader.first_from(at.key + 1);
-         key && page_.changes.size() + keys.size() < query_.limit;
+    for (auto key = reader.first_from(first);
+         key && keys.size() < std::min(most, query_.limit - page_.changes.size());
          key = reader.first_from(*key + 1)) {
       keys.push_back(*key);
     }
-    expect_entries(connection_, R::table, keys, at.sequence);
+    expect_entries(connection_, R::table, keys, sequence);
     connection_.read_ahead(select_records<R>({}, {}).text, keys.size(), [&](std::size_t run) {
       return select_records<R>(keys[run], keys[run]).values;
     });
+    return keys.size();
   }
 
   // Adds a record of a batch as its transaction left it: that of the current row, or one that was

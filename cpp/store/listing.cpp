@@ -144,7 +144,9 @@ AccessPath Listing::path(const ListFilter& driving, const Alternative& alternati
   // Not one of the further conditions: a cursor holds the position of a visited row, and must not
   // reveal rows of other customers.
   if (ownership_.is_restricted && !index.columns.starts_with(customer_column)) {
-    add(unindexed(customer_column), ownership_.customers);
+    // PostgreSQL would expect few rows of an expression, and sort them.
+    add(connection_.dialect().is_remote ? std::string(customer_column) : unindexed(customer_column),
+        ownership_.customers);
   }
   path.further = conditions_besides(served);
   if (!path.further.text.empty() && path.table != table_) {

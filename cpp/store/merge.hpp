@@ -38,7 +38,7 @@ using Candidates = std::function<std::optional<Candidate>()>;
 
 // The rows of all streams in one order, without duplicates. Reads every stream in batches of
 // 2, 4, 8, ... rows, or from another first number on, beginning with the constructor. A merge reads
-// at most two rows of each stream plus about twice the rows that it returns.
+// at most the first batch of each stream plus about twice the rows that it returns.
 class Merge {
  public:
   // Appends up to `limit` rows of a stream to `out`, in order, starting after `after` if it is set.

@@ -199,8 +199,8 @@ db::Query join(db::Connection& connection, const std::vector<AccessPath>& paths,
   return sql.query(connection);
 }
 
-// Where batches are round trips, there are fewer and larger ones, in few sizes, so that few
-// different statements are prepared.
+// Where batches are round trips, the first ones together have four times the rows of a page, and
+// some thousand, which cost little. Few sizes, so that few different statements are prepared.
 std::int64_t first_batch_size(const db::Dialect& dialect, const PageQuery& page,
                               std::size_t streams) {
   constexpr std::int64_t least = 2;

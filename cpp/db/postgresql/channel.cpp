@@ -77,6 +77,7 @@ void Channel::commit() {
   readers_.clear();
   session_->add_statement("COMMIT");
   try {
+    // Waiting requests are sent with it; the loss of one is not told apart from that of COMMIT.
     session_->run(false);
   } catch (const Lost& lost) {
     throw Error(Code::outcome_unknown,

@@ -20,6 +20,8 @@ class Channel {
 
   bool is_usable() { return session_->is_usable(); }
   Session& session() { return *session_; }
+  // Whether the statements that begin the transaction were sent.
+  bool has_begun() const { return is_in_transaction_ && beginning_.empty(); }
   // The number of the transaction; 0 outside of one.
   std::uint64_t transaction() const { return is_in_transaction_ ? transactions_ : 0; }
 

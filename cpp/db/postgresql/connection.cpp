@@ -16,20 +16,32 @@ constexpr int max_attempts = 5;          // of a COPY that meets other writes
 
 std::unique_ptr<Symbols> make_symbols(PostgresqlConnection& connection, SharedSymbols* shared) {
   if (shared == nullptr) return std::make_unique<Symbols>(connection);
-  return std::make_unique<PooledSymbols>(connection, *shared);
+  return std::make_unique<PooledSymbols>(connection, *shared,
+                                         [&connection] { connection.take_snapshot(); });
+}
+
+[[noreturn]] void throw_wrong_guess() {
+  throw Conflict(Code::unavailable, "the store has changed meanwhile; try again");
 }
 
 }  // namespace
 
 PostgresqlConnection::PostgresqlConnection(std::unique_ptr<Session> session, SharedSymbols* symbols)
-    : Connection(make_symbols(*this, symbols)), Channel(std::move(session)) {}
+    : Connection(make_symbols(*this, symbols)),
+      Channel(std::move(session)),
+      pooled_symbols_(symbols == nullptr ? nullptr
+                                         : static_cast<PooledSymbols*>(&this->symbols())) {}
+
+void PostgresqlConnection::take_snapshot() {
+  if (!has_begun()) query("SELECT 1").step();
+}
 
 void PostgresqlConnection::execute(const std::string& sql) {
   exchange([&](Session& session) { session.add_statement(sql); });
 }
 
 Query PostgresqlConnection::query_list(std::string_view sql, std::span<const Value> values) {
-  PostgresqlStatement& statement = statements_.take(sql, false);
+  PostgresqlStatement& statement = statements().take(sql, false);
   Query query(statement);
   statement.bind_list(1, values);
   return query;
@@ -38,7 +50,7 @@ Query PostgresqlConnection::query_list(std::string_view sql, std::span<const Val
 void PostgresqlConnection::read_ahead(std::string_view sql, std::size_t runs,
                                       const ValuesOfRun& values) {
   if (runs < 2 || transaction() == 0 || mode_ != Mode::reading) return;
-  PostgresqlStatement& statement = statements_.take(sql, false);
+  PostgresqlStatement& statement = statements().take(sql, false);
   const Query in_use(statement);
   for (std::size_t begin = 0; begin < runs; begin += runs_ahead) {
     const std::size_t end = std::min(runs, begin + runs_ahead);
@@ -52,7 +64,7 @@ void PostgresqlConnection::read_ahead(std::string_view sql, std::size_t runs,
       }
     });
     for (std::size_t run = 0; run < names.size(); ++run) {
-      statements_.keep(std::move(names[run]), std::move(results[run]));
+      statements().keep(std::move(names[run]), std::move(results[run]));
     }
   }
 }
@@ -60,26 +72,29 @@ void PostgresqlConnection::read_ahead(std::string_view sql, std::size_t runs,
 std::vector<std::int64_t> PostgresqlConnection::numbers(std::string_view sql) {
   std::vector<std::int64_t>& known = known_numbers_[std::string(sql)];
   if (!may_guess_ || known.empty()) return known = Connection::numbers(sql);
-  PostgresqlStatement& statement = statements_.take(sql, false);
+  PostgresqlStatement& statement = statements().take(sql, false);
   const Query in_use(statement);
   has_guessed_ = true;
   add_later([&](Session& session) { statement.add_run(session); },
             [this, &known](const Result& result) {
-              has_guessed_ = false;
               std::vector<std::int64_t> found = numbers_of(result);
-              if (found == known) return;
+              if (found == known) {
+                has_guessed_ = false;
+                return;
+              }
               known = std::move(found);
-              throw Conflict(Code::unavailable, "the store has changed meanwhile; try again");
+              throw_wrong_guess();
             });
   return known;
 }
 
 void PostgresqlConnection::check_guesses() {
   if (has_guessed_) exchange_all([](Session&) {});
+  if (has_guessed_) throw_wrong_guess();
 }
 
 std::vector<unsigned> PostgresqlConnection::parameter_types(std::string_view sql) {
-  PostgresqlStatement& statement = statements_.take(sql, false);
+  PostgresqlStatement& statement = statements().take(sql, false);
   const Query in_use(statement);
   return statement.types();
 }
@@ -166,22 +181,21 @@ void PostgresqlConnection::begin_with(Mode mode, std::vector<std::string> statem
   has_journal_ = false;
   may_guess_ = false;
   has_guessed_ = false;
-  statements_.forget_kept();
-  if (auto* pooled = dynamic_cast<PooledSymbols*>(&symbols())) {
-    pooled->begin_transaction(mode == Mode::reading);
-  }
+  is_request_ = false;
+  forget_snapshot();
+  if (pooled_symbols_ != nullptr) pooled_symbols_->begin_transaction(mode == Mode::reading);
 }
 
-// Whatever the statistics are, no plan that reads a whole table, sorts what an index has in order,
-// or is compiled, is better for few rows.
+// The best plan for few rows is the one that visits the fewest: it never reads a whole table, nor
+// in the order of another index because the rows of that are beside each other in the file.
 void PostgresqlConnection::prefer_requests() {
   Query settings = query(
       "SELECT name, set_config(name, CASE name WHEN 'statement_timeout'"
-      " THEN coalesce(nullif(current_setting('comptroller.read_timeout', true), ''), '30s')"
-      " ELSE 'off' END, false)"
-      " FROM unnest(ARRAY['statement_timeout', 'enable_seqscan', 'enable_bitmapscan',"
-      " 'enable_sort', 'enable_incremental_sort', 'jit']) AS name"
-      " WHERE current_setting(name, true) IS NOT NULL");
+      " THEN coalesce(nullif(current_setting('comptroller.read_timeout', true), ''), value)"
+      " ELSE value END, false)"
+      " FROM (VALUES ('statement_timeout', '30s'), ('seq_page_cost', '0'),"
+      " ('random_page_cost', '0'), ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'),"
+      " ('jit', 'off')) AS wanted (name, value) WHERE current_setting(name, true) IS NOT NULL");
   while (settings.step()) {
     settings_of_server_.push_back("SET LOCAL " + std::string(settings.column(0).bytes) +
                                   " TO DEFAULT");
@@ -193,9 +207,11 @@ void PostgresqlConnection::begin_snapshot() {
   for (const std::string& setting : settings_of_server_) run_in_transaction(setting);
 }
 
-// Nothing was sent yet.
+// Begins the transaction anew, with the settings of the session.
 void PostgresqlConnection::begin_request() {
+  if (has_begun()) throw Error(Code::internal, "a snapshot for a request has already read");
   begin_with(Mode::reading, {read_only});
+  is_request_ = true;
 }
 
 void PostgresqlConnection::begin_snapshot_of(const std::string& exported) {
@@ -203,8 +219,14 @@ void PostgresqlConnection::begin_snapshot_of(const std::string& exported) {
   for (const std::string& setting : settings_of_server_) run_in_transaction(setting);
 }
 
-void PostgresqlConnection::end_snapshot() noexcept {
+void PostgresqlConnection::forget_snapshot() noexcept {
   statements_.forget_kept();
+  statements_of_requests_.forget_kept();
+  if (pooled_symbols_ != nullptr) pooled_symbols_->begin_transaction(false);
+}
+
+void PostgresqlConnection::end_snapshot() noexcept {
+  forget_snapshot();
   roll_back();  // the transaction only read
 }
 

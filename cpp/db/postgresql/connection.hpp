@@ -21,8 +21,8 @@ class PostgresqlConnection final : public Connection, public Channel {
   // `symbols` must outlive the connection; null for a connection that uses no symbols.
   PostgresqlConnection(std::unique_ptr<Session> session, SharedSymbols* symbols);
 
-  Query query(std::string_view sql) override { return Query(statements_.take(sql, false)); }
-  Query query_many(std::string_view sql) override { return Query(statements_.take(sql, true)); }
+  Query query(std::string_view sql) override { return Query(statements().take(sql, false)); }
+  Query query_many(std::string_view sql) override { return Query(statements().take(sql, true)); }
   Query query_list(std::string_view sql, std::span<const Value> values) override;
   const Dialect& dialect() const override;
   std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
@@ -46,6 +46,8 @@ class PostgresqlConnection final : public Connection, public Channel {
   bool has_readable_views(std::span<const ReadableView> views) override;
   void make_readable_views(std::span<const ReadableView> views) override;
 
+  // In a snapshot: from now on it sees what is stored now.
+  void take_snapshot();
   // From now on the settings of the session are those for requests. Other snapshots begin with
   // those of the server.
   void prefer_requests();
@@ -68,7 +70,10 @@ class PostgresqlConnection final : public Connection, public Channel {
   // The rows of a bulk insert by their ids, which are encoded with their length.
   using RowsById = std::unordered_map<std::string_view, std::size_t>;
 
+  // A plan is kept with its statement, so requests have statements of their own.
+  StatementCache& statements() { return is_request_ ? statements_of_requests_ : statements_; }
   void begin_with(Mode mode, std::vector<std::string> statements);
+  void forget_snapshot() noexcept;
   // Returns keys for new rows of a table, in ascending order.
   std::vector<std::int64_t> take_keys(std::string_view table, std::size_t count);
   // Removes those whose id is stored.
@@ -81,10 +86,13 @@ class PostgresqlConnection final : public Connection, public Channel {
   Mode mode_ = Mode::reading;  // of the transaction
   bool has_journal_ = false;
   bool may_guess_ = false;
-  bool has_guessed_ = false;  // and the guess was not compared yet
+  bool has_guessed_ = false;  // and the guess was not confirmed
+  bool is_request_ = false;
+  PooledSymbols* pooled_symbols_;  // null if it uses no symbols
   std::unordered_map<std::string, std::vector<std::int64_t>> known_numbers_;  // of each statement
   std::vector<std::string> settings_of_server_;  // the statements that set them in a transaction
   StatementCache statements_{*this};
+  StatementCache statements_of_requests_{*this};
 };
 
 }  // namespace comptroller::db::postgresql

@@ -22,29 +22,28 @@ void SharedSymbols::fill() {
   with_connection([&](Connection& connection) {
     Query rows = connection.query("SELECT key, text FROM symbols ORDER BY key LIMIT ?");
     rows.bind(1, static_cast<std::int64_t>(Symbols::max_cached_symbols));
-    remember_all(std::move(rows));
+    while (rows.step()) remember(rows.column(1).bytes, rows.number(0));
   });
 }
 
-// Remembers the rows of a statement with the columns key and text.
-void SharedSymbols::remember_all(Query rows) {
-  while (rows.step()) remember(rows.column(1).bytes, rows.number(0));
-}
-
-std::set<std::string_view> SharedSymbols::unknown(std::span<const std::string_view> texts) const {
+std::set<std::string_view> SharedSymbols::read_unknown(const char* sql,
+                                                       std::span<const std::string_view> texts) {
   std::set<std::string_view> unknown;
   for (const std::string_view text : texts) {
     if (!keys_.contains(text)) unknown.insert(text);
   }
-  return unknown;
-}
-
-void SharedSymbols::read_unknown(const char* sql, std::span<const std::string_view> texts) {
+  if (unknown.empty()) return unknown;
   std::vector<Value> values;
-  for (const std::string_view text : unknown(texts)) values.push_back(Value::of(text));
-  if (values.empty()) return;
-  with_connection(
-      [&](Connection& connection) { remember_all(connection.query_list(sql, values)); });
+  for (const std::string_view text : unknown) values.push_back(Value::of(text));
+  with_connection([&](Connection& connection) {
+    Query rows = connection.query_list(sql, values);
+    while (rows.step()) {
+      const std::string_view text = rows.column(1).bytes;
+      unknown.erase(text);
+      remember(text, rows.number(0));
+    }
+  });
+  return unknown;
 }
 
 namespace {
@@ -53,21 +52,22 @@ constexpr const char* stored = "SELECT key, text FROM symbols WHERE text = ANY(?
 
 }  // namespace
 
-std::set<std::string_view> SharedSymbols::find_many(std::span<const std::string_view> texts) {
+std::set<std::string_view> SharedSymbols::find_absent(std::span<const std::string_view> texts) {
   const std::lock_guard lock(mutex_);
-  read_unknown(stored, texts);
-  return unknown(texts);
+  return read_unknown(stored, texts);
 }
 
 // Two statements that insert the same texts in different orders would wait for each other.
 void SharedSymbols::intern_many(std::span<const std::string_view> texts) {
   const std::lock_guard lock(mutex_);
-  read_unknown(stored, texts);
+  const std::set<std::string_view> absent = read_unknown(stored, texts);
+  if (absent.empty()) return;
+  const std::vector<std::string_view> added(absent.begin(), absent.end());
   read_unknown(
       "INSERT INTO symbols (text) SELECT text FROM unnest(?::text[]) AS t (text)"
       " ORDER BY text COLLATE \"C\""
       " ON CONFLICT DO NOTHING RETURNING key, text",
-      texts);
+      added);
 }
 
 void SharedSymbols::remember(std::string_view text, std::int64_t key) {
@@ -118,14 +118,19 @@ std::int64_t SharedSymbols::intern(std::string_view text) {
 
 std::optional<std::int64_t> PooledSymbols::read_key(std::string_view text) {
   if (absent_.contains(text)) return std::nullopt;
-  const auto key = shared_.find(text);
-  if (!key && is_snapshot_) absent_.emplace(text);
+  auto key = shared_.find(text);
+  if (key || !is_snapshot_) return key;
+  take_snapshot_();
+  key = shared_.find(text);
+  if (!key) absent_.emplace(text);
   return key;
 }
 
 void PooledSymbols::find_many(std::span<const std::string_view> texts) {
-  const std::set<std::string_view> absent = shared_.find_many(texts);
-  if (is_snapshot_) absent_.insert(absent.begin(), absent.end());
+  if (!is_snapshot_ || shared_.find_absent(texts).empty()) return;
+  take_snapshot_();
+  const std::set<std::string_view> absent = shared_.find_absent(texts);
+  absent_.insert(absent.begin(), absent.end());
 }
 
 }  // namespace comptroller::db::postgresql

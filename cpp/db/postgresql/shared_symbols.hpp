@@ -35,7 +35,7 @@ class SharedSymbols {
   // Returns the key of a text; stores a new text.
   std::int64_t intern(std::string_view text);
   // Looks up several texts; returns those that are not stored.
-  std::set<std::string_view> find_many(std::span<const std::string_view> texts);
+  std::set<std::string_view> find_absent(std::span<const std::string_view> texts);
   // Looks up and stores several texts.
   void intern_many(std::span<const std::string_view> texts);
 
@@ -44,10 +44,9 @@ class SharedSymbols {
   template <class Work>
   auto with_connection(const Work& work);
   void remember(std::string_view text, std::int64_t key);
-  void remember_all(Query rows);
-  // Runs a query of texts that are not cached, and remembers its rows.
-  void read_unknown(const char* sql, std::span<const std::string_view> texts);
-  std::set<std::string_view> unknown(std::span<const std::string_view> texts) const;
+  // Runs a query of the texts that are not cached, and remembers its rows; returns those that have
+  // none.
+  std::set<std::string_view> read_unknown(const char* sql, std::span<const std::string_view> texts);
 
   Connect connect_;
   std::mutex mutex_;
@@ -56,12 +55,15 @@ class SharedSymbols {
   std::unordered_map<std::int64_t, std::string> texts_;
 };
 
-// The symbols of one connection, with a small cache in front of the shared one. A text that was not
-// stored when a snapshot looked for it is in no row that the snapshot sees.
+// The symbols of one connection, with a small cache in front of the shared one. A text that is not
+// stored after a snapshot was taken is in no row that the snapshot sees.
 class PooledSymbols final : public Symbols {
  public:
-  PooledSymbols(Statements& connection, SharedSymbols& shared)
-      : Symbols(connection, max_cached), shared_(shared) {}
+  // `take_snapshot` takes the snapshot of the connection's transaction, if there is none.
+  PooledSymbols(Statements& connection, SharedSymbols& shared, std::function<void()> take_snapshot)
+      : Symbols(connection, max_cached),
+        shared_(shared),
+        take_snapshot_(std::move(take_snapshot)) {}
 
   void begin_transaction(bool is_snapshot) {
     is_snapshot_ = is_snapshot;
@@ -79,6 +81,7 @@ class PooledSymbols final : public Symbols {
   static constexpr std::size_t max_cached = 4'096;
 
   SharedSymbols& shared_;
+  std::function<void()> take_snapshot_;
   bool is_snapshot_ = false;
   std::set<std::string, std::less<>> absent_;  // in this snapshot
 };

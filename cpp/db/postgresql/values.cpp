@@ -27,7 +27,7 @@ template <class Number>
 Value read_number(std::string_view bytes) {
   if (bytes.size() != sizeof(Number)) throw Error::damaged("a number has a wrong length");
   std::make_unsigned_t<Number> number = 0;
-  for (const char byte : bytes.substr(0, sizeof(Number))) {
+  for (const char byte : bytes) {
     number = static_cast<decltype(number)>(std::uint64_t{number} << bits_per_byte |
                                            static_cast<unsigned char>(byte));
   }

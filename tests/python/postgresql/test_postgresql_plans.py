@@ -6,7 +6,9 @@ The module auto_explain of the server writes the plan of each statement to the s
 from __future__ import annotations
 
 import json
+import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
@@ -20,7 +22,7 @@ from lines import at, control, identity
 from postgresql_proxy import Batch, Proxy
 from postgresql_server import Server
 
-CLAIMS = 20_000
+CLAIMS = 30_000
 #: Identities, each with two changes and a control.
 MORE = 3_000
 CUSTOMER = "default"
@@ -73,16 +75,22 @@ class Observed:
         self._batches += batch.executes and b"ROLLBACK" not in batch.data
         return True
 
-    def page(self, principal: Principal, request: Request, order: str) -> Page | None:
-        """Returns a page of a list; nothing if the combination of filters is refused."""
+    def page(
+        self, principal: Principal, request: Request, order: str, *, is_second: bool = False
+    ) -> Page | None:
+        """Returns a page of a list; nothing if there is none, or its filters are refused."""
         pairs = [pair for pair in request.pairs if pair[0] != "limit"] + [("limit", str(PAGE))]
         if "changes" not in request.operation and "journal" not in request.operation:
             pairs.append(("order", order))
-        call = (principal, request.operation, pairs, None, None)
         with suppress(comptroller.InvalidRequest, comptroller.Forbidden):
+            if is_second:
+                cursor = self.call(principal, request.operation, pairs).get("next_page_cursor")
+                self._plans()
+                if not cursor:
+                    return None
+                pairs.append(("page_cursor", cursor))
             for _ in range(2):  # the first call prepares the statements
-                self._at, self._batches = self._log.stat().st_size, 0
-                self._store.call(*call)
+                self.call(principal, request.operation, pairs)
                 plans = self._plans()
             return Page(request, order, self._batches, plans)
         return None
@@ -90,14 +98,17 @@ class Observed:
     def _plans(self) -> list[dict[str, Any]]:
         """Waits until the server has logged the end of the snapshot."""
         lines = b""
+        deadline = time.monotonic() + 30
         with self._log.open("rb") as log:
             log.seek(self._at)
             while _END not in lines:
+                assert time.monotonic() < deadline, lines[-2000:]
                 lines += log.read()
         return [json.loads(found[1])["Plan"] for found in _PLAN.finditer(lines)]
 
     def call(self, principal: Principal, operation: str, pairs: Pairs) -> Any:
         """Returns an answer."""
+        self._at, self._batches = self._log.stat().st_size, 0
         return json.loads(self._store.call(principal, operation, pairs, None, None)[0])
 
     def close(self) -> None:
@@ -114,13 +125,21 @@ def observed(server: Server, database: str) -> Iterator[Observed]:
         store.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", params=[(1, "auto"), (20, "force_generic_plan")])
 def lists(
-    server: Server, shared_path: str, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest,
+    server: Server,
+    empty: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[tuple[Observed, list[Request]]]:
-    """A database that writes its plans, and all lists with each combination of filters."""
-    database = urlsplit(shared_path).path[1:]
-    with comptroller.open(shared_path) as svc:
+    """A database that writes its plans, and all lists with each combination of filters.
+
+    With more than 16 customers it has the indexes of an operator.
+    """
+    customers, plan_cache_mode = request.param
+    database = f"test_plans_{os.getpid()}_{customers}"
+    address = server.create(database, empty)
+    with comptroller.open(address) as svc:
         svc.load_all(comptroller.sample("all", CLAIMS, out=tmp_path_factory.mktemp("lines")))
         for days in range(3):  # the second and later ones are changes
             given = {"customer_id": CUSTOMER, "updated_at": at(days=days)}
@@ -128,11 +147,14 @@ def lists(
             assert svc.load("identities", lines).rejected == 0
         lines = [control(identity_id=f"of-{n}") for n in range(MORE)]
         assert svc.load("controls", lines).rejected == 0
+        lines = [identity(customer_id=f"other-{n}") for n in range(customers - 1)]
+        assert svc.load("identities", lines).rejected == 0
     server.execute("ANALYZE", database)
-    for name, value in _SETTINGS.items():
+    for name, value in (_SETTINGS | {"plan_cache_mode": plan_cache_mode}).items():
         server.execute(f"ALTER DATABASE {database} SET {name} = '{value}'")
     with observed(server, database) as store:
-        yield store, list(requests(stored_values(shared_path, CUSTOMER)))
+        yield store, list(requests(stored_values(address, CUSTOMER)))
+    server.drop(database)
 
 
 @pytest.mark.parametrize("principal", PRINCIPALS, ids=["client", "operator"])
@@ -184,7 +206,7 @@ def rows_read(plan: dict[str, Any]) -> int:
 
 
 def faults(page: Page) -> Iterator[str]:
-    """Tells what is wrong with the statements of a page."""
+    """Yields the limits that the statements of a page exceed."""
     if page.round_trips > MOST_ROUND_TRIPS:
         yield f"{page.round_trips} round trips"
     if (read := sum(map(rows_read, page.plans))) > MOST_ROWS:
@@ -201,11 +223,14 @@ def check(lists: tuple[Observed, list[Request]], principal: Principal, filters: 
     found = []
     count = 0
     for request in all_requests:
-        for order in ("ASC", "DESC") if len(request.filters) in filters else ():
-            if page := store.page(principal, request, order):
-                assert page.plans, page.name
-                count += 1
-                found += [f"{page.name}: {fault}" for fault in faults(page)]
+        if len(request.filters) not in filters:
+            continue
+        pages = (store.page(principal, request, order) for order in ("ASC", "DESC"))
+        second = store.page(principal, request, "ASC", is_second=True)
+        for page in filter(None, (*pages, second)):
+            assert page.plans, page.name
+            count += 1
+            found += [f"{page.name}: {fault}" for fault in faults(page)]
     assert count > 50
     assert not found, "\n".join(found)
 
