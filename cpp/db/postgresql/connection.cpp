@@ -149,6 +149,7 @@ std::vector<Insertion> PostgresqlConnection::insert_new(const InsertStatement& s
                                                         std::vector<std::int64_t>& keys) {
   const auto column = static_cast<std::size_t>(std::ranges::find(statement.columns, "id") -
                                                statement.columns.begin());
+  if (column == statement.columns.size()) throw Error(Code::internal, "rows without an id");
   CopiedRows copied(parameter_types(statement.sql));
   {
     Query query(copied);
