@@ -34,6 +34,7 @@ std::set<std::string_view> SharedSymbols::read_unknown(const char* sql,
   }
   if (unknown.empty()) return unknown;
   std::vector<Value> values;
+  values.reserve(unknown.size());
   for (const std::string_view text : unknown) values.push_back(Value::of(text));
   with_connection([&](Connection& connection) {
     Query rows = connection.query_list(sql, values);
