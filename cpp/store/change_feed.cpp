@@ -54,8 +54,9 @@ class FeedReader {
   FeedPage read() && {
     const std::int64_t first = first_entry();
     // After a statement of the snapshot, whose rows then have no symbol that is not found.
-    if (query_.customer)
-      customer_ = require_integer(key_of_customer(connection_, *query_.customer));
+    if (const auto& customer = query_.customer) {
+      customer_ = require_integer(key_of_customer(connection_, *customer));
+    }
     db::Query rows = entries(first).query_many(connection_);
     while (rows.step()) {
       page_.has_more = is_full() || !add_entry(rows);

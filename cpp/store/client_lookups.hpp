@@ -8,7 +8,8 @@
 
 namespace comptroller::store {
 
-// Returns the key of a symbol; nullopt if it is not stored. `expect` announces lookups of several.
+// Returns the key of a symbol; nullopt if it is not stored. expect_symbols
+// announces lookups of several.
 std::optional<std::int64_t> find_symbol_evenly(db::Connection& connection, std::string_view text);
 void expect_symbols(db::Connection& connection, std::span<const std::string_view> texts);
 
