@@ -22,10 +22,20 @@ void limit_free_memory() {
 #endif
 }
 
+// The thresholds are for the end of the heap of each arena. Before it, whole pages of free memory
+// stay between small pieces that are in use.
+void return_free_memory() {
+#ifdef __GLIBC__
+  const pybind11::gil_scoped_release release;
+  ::malloc_trim(0);
+#endif
+}
+
 }  // namespace
 
 void bind_allocator(pybind11::module_& module) {
   module.def("limit_free_memory", &limit_free_memory);
+  module.def("return_free_memory", &return_free_memory);
 }
 
 }  // namespace comptroller::bindings

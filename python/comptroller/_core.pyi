@@ -327,6 +327,9 @@ def sample_rows(kind: str, claims: int) -> int: ...
 def limit_free_memory() -> None:
     """Makes this process return freed memory to the system, except a few MiB. Only with glibc."""
 
+def return_free_memory() -> None:
+    """Returns all freed memory of this process to the system, as whole pages. Only with glibc."""
+
 def receive_signals(limits: dict[int, tuple[int, int]]) -> int:
     """Receives signals until the process ends, also after an event loop; returns a non-blocking
     descriptor to read their numbers from, a byte each. It is the same for all calls.

@@ -8,9 +8,7 @@
 namespace comptroller::db::postgresql {
 
 Pool::Pool(Connect connect, std::size_t max_lent, const Interrupt& interrupt)
-    : connect_(std::move(connect)), max_lent_(max_lent), interrupt_(interrupt) {
-  idle_.reserve(max_idle_connections);  // the end of a loan must not need memory
-}
+    : connect_(std::move(connect)), max_lent_(max_lent), interrupt_(interrupt) {}
 
 Pool::Borrowed Pool::lend(Deadline deadline) {
   wait_for_turn(deadline);
@@ -30,10 +28,7 @@ Pool::Borrowed Pool::lend(Deadline deadline) {
 
 std::unique_ptr<PostgresqlConnection> Pool::take_idle() {
   const std::lock_guard lock(mutex_);
-  if (idle_.empty()) return nullptr;
-  std::unique_ptr<PostgresqlConnection> connection = std::move(idle_.back());
-  idle_.pop_back();
-  return connection;
+  return idle_.take();
 }
 
 void Pool::wait_for_turn(Deadline deadline) {
@@ -79,13 +74,14 @@ void Pool::end_turn() noexcept {
 }
 
 void Pool::take_back(std::unique_ptr<PostgresqlConnection> connection) noexcept {
-  connection->roll_back();  // the user may have failed inside a transaction
+  connection->roll_back();                       // the user may have failed inside a transaction
+  std::unique_ptr<PostgresqlConnection> unused;  // is closed after the mutex is free
   {
     const std::lock_guard lock(mutex_);
     if (connection->session().is_broken() || !connection->session().is_idle()) {
       idle_.clear();  // the server has probably ended the others, too
-    } else if (idle_.size() < max_idle_connections) {
-      idle_.push_back(std::move(connection));
+    } else {
+      unused = idle_.keep(std::move(connection));
     }
   }
   end_turn();

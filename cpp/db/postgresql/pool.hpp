@@ -6,8 +6,8 @@
 #include <list>
 #include <memory>
 #include <mutex>
-#include <vector>
 
+#include "db/idle_connections.hpp"
 #include "db/interrupt.hpp"
 #include "db/postgresql/connection.hpp"
 
@@ -29,9 +29,6 @@ class Pool {
   Borrowed lend(Deadline deadline);
 
  private:
-  // More idle connections are closed.
-  static constexpr std::size_t max_idle_connections = 16;
-
   struct Waiter {
     bool has_turn = false;
     std::condition_variable turn;
@@ -46,7 +43,7 @@ class Pool {
   std::size_t max_lent_;
   const Interrupt& interrupt_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<PostgresqlConnection>> idle_;
+  IdleConnections<PostgresqlConnection> idle_;
   std::size_t lent_ = 0;
   std::list<Waiter*> waiters_;
 };

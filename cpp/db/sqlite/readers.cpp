@@ -34,9 +34,7 @@ Readers::Readers(OpenFile& file, bool is_only_read, bool is_only_sql, const Inte
       path_(file.path()),
       is_only_read_(is_only_read),
       is_only_sql_(is_only_sql),
-      interrupt_(interrupt) {
-  idle_.reserve(max_idle_connections);  // the end of a lease must not need memory
-}
+      interrupt_(interrupt) {}
 
 // SQLite removes them when the last connection to the file is closed, if that may write the file.
 // The connections of the pool may not.
@@ -73,7 +71,7 @@ bool Readers::has_log() const {
 // Discards connections to a file that was opened as immutable and has changed. Called with the
 // mutex held.
 void Readers::follow_changes() {
-  if (!idle_.empty() && !immutable_) return;
+  if (!idle_.is_empty() && !immutable_) return;
   const std::optional<files::FileState> now = state_of_immutable();
   if (now == immutable_) return;
   idle_.clear();
@@ -91,12 +89,8 @@ Lease Readers::lend() {
     follow_changes();
     opening = opening_;
     immutable = immutable_;
-    if (idle_.empty()) {
-      makes_log_ = makes_log_ || (is_only_read_ && !immutable && !has_log());
-    } else {
-      connection = std::move(idle_.back());
-      idle_.pop_back();
-    }
+    connection = idle_.take();
+    if (!connection) makes_log_ = makes_log_ || (is_only_read_ && !immutable && !has_log());
   }
   if (!connection) {
     connection = open_reader(path_, immutable);
@@ -114,9 +108,9 @@ void Readers::take_back(std::unique_ptr<SqliteConnection> connection, int openin
   connection->roll_back();  // the caller may have failed inside a transaction
   // Without memory, a rollback fails. The connection would keep its snapshot for ever.
   if (connection->in_transaction()) return;
+  std::unique_ptr<SqliteConnection> unused;  // is closed after the mutex is free
   const std::lock_guard guard(mutex_);
-  if (opening == opening_ && idle_.size() < max_idle_connections)
-    idle_.push_back(std::move(connection));
+  if (opening == opening_) unused = idle_.keep(std::move(connection));
 }
 
 int Readers::opening() {

@@ -5,20 +5,17 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
+#include "db/idle_connections.hpp"
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/open_file.hpp"
 
 namespace comptroller::db::sqlite {
 
-// Safe for many threads.
+// Safe for many threads. Each connection caches up to 12 MiB of pages, and the number of threads
+// that run at once is about the number of processors, plus a few that wait for the disk.
 class Readers {
  public:
-  // More idle connections are closed. Each caches up to 12 MiB of pages, and the number of threads
-  // that run at once is about the number of processors, plus a few that wait for the disk.
-  static constexpr std::size_t max_idle_connections = 16;
-
   // Opens no connection yet. `is_only_read`: this process never writes the file. `is_only_sql`: the
   // connections read tables with SQL, not by their pages. `file` and `interrupt` must outlive the
   // connections.
@@ -51,7 +48,7 @@ class Readers {
   bool is_only_sql_;
   const Interrupt& interrupt_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<SqliteConnection>> idle_;
+  IdleConnections<SqliteConnection> idle_;
   // The state of a file opened as immutable, else nullopt.
   std::optional<files::FileState> immutable_;
   bool makes_log_ = false;

@@ -176,6 +176,7 @@ def _serve(
     """Serves in this process, which is a worker if `share` is given instead of `life`."""
     from comptroller.http.server import serving, workers
     from comptroller.http.server.deliveries import Deliveries
+    from comptroller.http.server.free_memory import return_free_memory
     from comptroller.http.server.log_growth import LogGrowth
     from comptroller.webhooks.delivering import delivering
     from comptroller.webhooks.endpoint import Counts
@@ -202,7 +203,7 @@ def _serve(
             started=life.start if life else workers.report_ready,
             stopping=life.note_signal if life else lambda _signal: None,
             reload=authority.reload if authority else lambda: None,
-            watches=growth,
+            watches=[*growth, return_free_memory],
             stop_beside=stop_webhooks,
         )
 

@@ -167,20 +167,37 @@ TEST_CASE("opening a store keeps the locks of its other connections") {
   CHECK(std::filesystem::exists(folder / "a.db-wal"));
 }
 
+using Idle = IdleConnections<sqlite::SqliteConnection>;
+
+// Lends so many readers at once; returns how many of them an earlier call has lent, too.
+std::size_t lend_again(Database& database, std::size_t count) {
+  std::vector<Lease> leases;
+  while (leases.size() < count) leases.push_back(database.reader());
+  std::size_t used_before = 0;
+  for (const Lease& lease : leases) {
+    if (lease->query("SELECT 1 FROM sqlite_temp_schema").step()) ++used_before;
+    lease->execute("CREATE TEMP TABLE IF NOT EXISTS used_before (a)");
+  }
+  return used_before;
+}
+
 TEST_CASE("a returned reader is closed when too many are idle") {
   const Folder folder;
   const auto database = sqlite::open(folder / "a.db", to_write);
-  const auto lend = [&] {
-    std::vector<Lease> leases;
-    while (leases.size() < 64) leases.push_back(database->reader());
-    return leases;
-  };
-  for (const Lease& lease : lend()) lease->execute("CREATE TEMP TABLE used_before (a)");
-  std::size_t used_before = 0;
-  for (const Lease& lease : lend()) {
-    if (lease->query("SELECT 1 FROM sqlite_temp_schema").step()) ++used_before;
+  CHECK(lend_again(*database, 64) == 0);
+  CHECK(lend_again(*database, 64) == Idle::max_count);
+}
+
+TEST_CASE("a reader that many loans did not need is closed") {
+  const Folder folder;
+  const auto database = sqlite::open(folder / "a.db", to_write);
+  CHECK(lend_again(*database, 8) == 0);
+  for (std::uint64_t loan = 8; loan < Idle::max_unused_loans; ++loan) database->reader();
+  CHECK(lend_again(*database, 8) == 8);
+  for (std::uint64_t loan = 0; loan < Idle::max_unused_loans + 10; ++loan) {
+    CHECK(lend_again(*database, 1) == 1);
   }
-  CHECK(used_before == sqlite::Readers::max_idle_connections);
+  CHECK(lend_again(*database, 8) == 1);
 }
 
 TEST_CASE("a store of a newer version is refused and unchanged") {

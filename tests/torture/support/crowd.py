@@ -29,6 +29,11 @@ SHARES = {"list": 390, "get": 500, "create": 100, "load": 10}
 LINES_OF_A_LOAD = 100
 #: A request that the server does not answer in this time fails.
 PATIENCE_S = 60
+#: The first rest begins after this time; the server has then opened and cached what it needs.
+WARM_UP_S = 60
+#: The slow reader ends within 20 s, the server closes the connections to the store that one client
+#: does not need, and returns freed memory within another 30 s.
+REST_S = 55
 
 
 class Crowd:
@@ -44,27 +49,50 @@ class Crowd:
         self._chance = Random(seed)
         self._numbers = itertools.count()
         self._is_ending = False
+        self._may_act = asyncio.Event()
         self.seconds: defaultdict[str, list[float]] = defaultdict(list)
         self.counts: Counter[tuple[str, int]] = Counter()
 
-    async def run(self, clients: int, minutes: float, at_end: Callable[[], None]) -> None:
+    async def run(
+        self, clients: int, minutes: float, at_rest: Callable[[], None], at_end: Callable[[], None]
+    ) -> None:
         """Runs `clients` clients for some minutes, the last four of which try to do harm.
 
-        Then calls `at_end`, which ends the server, and waits for all clients.
+        After the first minute, and before the end, all clients but one hang up; at the end of this
+        rest calls `at_rest`. Finally calls `at_end`, which ends the server during requests, and
+        waits for all clients.
         """
+        self._may_act.set()
         kinds = [self._read_slowly, self._vanish, self._flood_with_secrets, self._send_garbage]
         kinds += [self._behave] * (clients - len(kinds))
         async with asyncio.TaskGroup() as group:
             for kind in kinds:
                 group.create_task(self._repeat(kind))
-            await asyncio.sleep(minutes * 60)
+            await asyncio.sleep(WARM_UP_S)
+            await self._rest(at_rest)
+            await asyncio.sleep(minutes * 60 - WARM_UP_S)
+            await self._rest(at_rest)
+            await asyncio.sleep(WARM_UP_S / 6)
             self._is_ending = True
             at_end()
+
+    async def _rest(self, at_rest: Callable[[], None]) -> None:
+        self._may_act.clear()
+        caller, end = Caller(self._address), time.monotonic() + REST_S
+        while time.monotonic() < end:
+            method, path, body, fields = self._get()
+            assert (await caller.ask(method, path, body, **fields)).status == 200
+        caller.hang_up()
+        at_rest()
+        self._may_act.set()
 
     async def _repeat(self, act: Callable[[Caller], Awaitable[None]]) -> None:
         """Repeats an act until the server ends."""
         caller = Caller(self._address)
         while True:
+            if not self._may_act.is_set():
+                caller.hang_up()
+                await self._may_act.wait()
             try:
                 async with asyncio.timeout(PATIENCE_S):
                     await act(caller)
