@@ -1,5 +1,5 @@
-"""Row 12: a store in PostgreSQL and the usual ways to use a table of that server: loads, pages,
-frames and creates.
+"""Rows 12 and 13: a store in PostgreSQL, and the usual ways to use a table of that server: loads,
+pages, frames and creates.
 
 The table of the peers has natural types and the indexes of row 1. The server is one of this run,
 with the settings of PostgreSQL for durability.
@@ -75,6 +75,29 @@ def server(folder: Path) -> Iterator[None]:
         running.execute("VACUUM ANALYZE", "store")
         running.execute("VACUUM ANALYZE", "peers")
         yield
+
+
+@contextmanager
+def server_of_copies(folders: list[Path]) -> Iterator[None]:
+    """Starts a server with a copy of the store of each folder."""
+    with postgresql_server.run_lock() as lock:
+        running = postgresql_server.start(lock, is_durable=True)
+        for folder in folders:
+            (folder / "server").write_text(str(running.folder))
+            with package.open(stores.need_store(folder)) as service:
+                running.create(_copy_of(folder))
+                service.copy_to(copy_of(folder))
+            running.execute("VACUUM ANALYZE", _copy_of(folder))
+        yield
+
+
+def copy_of(folder: Path) -> str:
+    """Returns the address of the copy of a folder's store."""
+    return _server(folder).address(_copy_of(folder))
+
+
+def _copy_of(folder: Path) -> str:
+    return f"copy_of_{folder.name}"
 
 
 def _server(folder: Path) -> postgresql_server.Server:

@@ -1,4 +1,6 @@
-"""Row 6: a page of 100 as the store grows, by filters and common pairs, first page and deep."""
+"""Rows 6 and 13: a page of 100 of a file, and of its copy in PostgreSQL, as the store grows: by
+filters and common pairs, first page and deep.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+import databases
 import pages
 import stores
 
@@ -69,21 +72,35 @@ def filters(store: Path) -> dict[str, Filters]:
 
 
 def comptroller(folder: Path) -> dict[str, float]:
-    """Measures medians in microseconds, and the rows of the pages, by filter and place."""
+    """Measures a file."""
+    return _measure(folder, str(stores.need_store(folder)))
+
+
+def in_postgresql(folder: Path) -> dict[str, float]:
+    """Measures the copy in the server of `databases.server_of_copies`."""
+    return _measure(folder, databases.copy_of(folder))
+
+
+def _measure(folder: Path, place_of_store: str) -> dict[str, float]:
+    """Measures medians in microseconds, and the rows of the pages, by filter and place.
+
+    The cursors are those of the file; they are valid in its copy.
+    """
     from comptroller._core import Principal, Store
 
     path = stores.need_store(folder)
-    store, operator = Store(str(path), True), Principal()
+    file, operator = Store(str(path), True), Principal()
+    store = Store(place_of_store, True)
 
-    def read(parameters: Filters) -> bytes:
-        return store.call(operator, "claims.list", parameters, None, None)[0]
+    def read(parameters: Filters, of: Store = store) -> bytes:
+        return of.call(operator, "claims.list", parameters, None, None)[0]
 
     def cursors(chosen: Filters) -> Iterator[tuple[int, str]]:
         """Returns how many rows precede each page, and its cursor."""
         before, cursor = 0, ""
         while True:
             yield before, cursor
-            answer = read([*chosen, ("limit", "1000"), ("page_cursor", cursor)])
+            answer = read([*chosen, ("limit", "1000"), ("page_cursor", cursor)], file)
             before, cursor = before + answer.count(b'{"id":'), pages.next_cursor(answer)
             if not cursor:
                 yield before, ""
@@ -98,4 +115,5 @@ def comptroller(folder: Path) -> dict[str, float]:
             parameters = [*chosen, ("limit", str(SIZE)), ("page_cursor", cursor)]
             measured[f"{name}: {place}"] = pages.microseconds(lambda p=parameters: read(p), CALLS)
     store.close()
+    file.close()
     return measured

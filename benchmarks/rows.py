@@ -230,10 +230,27 @@ def pages_row(plan: Plan) -> Row:
 
 
 def growth_row(plan: Plan) -> Row:
-    results = {rows: Outcome("comptroller") for rows in plan.growth_sizes}
+    largest = f"{plan.growth_sizes[-1]:,}"
+    return _growth(
+        plan,
+        "comptroller",
+        6,
+        f"Read a page of {growth.SIZE} as the store grows to {largest} claims",
+    )
+
+
+def growth_in_postgresql_row(plan: Plan) -> Row:
+    largest = f"{plan.growth_sizes[-1]:,}"
+    title = f"Read a page of {growth.SIZE} from PostgreSQL as the store grows to {largest} claims"
+    with databases.server_of_copies([plan.sample(rows) for rows in plan.growth_sizes]):
+        return _growth(plan, "in_postgresql", 13, title)
+
+
+def _growth(plan: Plan, contender: str, number: int, title: str) -> Row:
+    results = {rows: Outcome(contender) for rows in plan.growth_sizes}
     for _ in range(growth.ROUNDS):
         for rows, outcome in results.items():
-            outcome.runs.append(run_once("growth", "comptroller", plan.sample(rows)))
+            outcome.runs.append(run_once("growth", contender, plan.sample(rows)))
     growths, depths, lines = {}, {}, []
     smallest, largest = plan.growth_sizes[0], plan.growth_sizes[-1]
     plain = results[smallest].least("none: first")
@@ -255,8 +272,8 @@ def growth_row(plan: Plan) -> Row:
         worst = max(of, key=lambda name: of[name], default="none")
         aims.append(Aim(f"worst {what} ({worst})", of.get(worst), goal, is_upper=True))
     return Row(
-        6,
-        f"Read a page of {growth.SIZE} as the store grows to {largest:,} claims",
+        number,
+        title,
         [
             "Each cell has the microseconds of the first page / of the page at"
             f" {growth.DEPTH:.0%} depth: the lowest of {growth.ROUNDS} rounds, in which the sizes"
@@ -459,6 +476,7 @@ ROWS = {
     10: tables_row,
     11: journal_row,
     12: database_row,
+    13: growth_in_postgresql_row,
     2: frames_row,
     3: pages_row,
     6: growth_row,
