@@ -60,7 +60,12 @@ test: lint core-tests .venv/npm/created .venv/go/created
 	@echo "== tests of the package"
 	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m 'not slow and not postgresql'
 
-test-postgresql: .venv/package .venv/postgresql/created
+test-postgresql: .venv/package .venv/postgresql/created build/coverage/build.ninja
+	@echo "== tests of the core with PostgreSQL"
+	@cmake --build build/coverage --target comptroller_tests
+	@COMPTROLLER_TEST_ENGINE=postgresql $(BIN)/python tests/python/support/postgresql_server.py \
+	  xargs -P $(CORES) -I{} build/coverage/comptroller_tests --no-version --minimal -sf='*{}' \
+	  < <(find tests/cpp/db/postgresql tests/cpp/{service,arrow,load} -name '*.cpp')
 	@echo "== tests with PostgreSQL"
 	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m 'postgresql and not slow' tests/python/postgresql
 

@@ -39,11 +39,12 @@ std::optional<std::string> server_address() {
   return address;
 }
 
-TestDatabase::TestDatabase() {
+TestDatabase::TestDatabase(const TestDatabase* copied) {
   static std::atomic<int> count = 0;
   name_ = "core_" + std::to_string(::getpid()) + "_" + std::to_string(++count);
   address_ = with_database(server_address().value(), name_);
-  run_on_server("CREATE DATABASE " + name_ + " TEMPLATE template0 ENCODING 'UTF8'");
+  run_on_server("CREATE DATABASE " + name_ + " ENCODING 'UTF8' TEMPLATE " +
+                (copied == nullptr ? "template0" : copied->name_ + " STRATEGY FILE_COPY"));
 }
 
 TestDatabase::~TestDatabase() {
@@ -55,6 +56,13 @@ std::unique_ptr<Session> TestDatabase::connect() const {
 }
 
 namespace {
+
+// The database of an empty store.
+const TestDatabase& empty_store() {
+  static const TestDatabase made;
+  [[maybe_unused]] static const bool is_migrated = made.open() != nullptr;
+  return made;
+}
 
 // A store that owns its database.
 class OwningDatabase final : public Database {
@@ -87,7 +95,7 @@ class OwningDatabase final : public Database {
   void interrupt() noexcept override { store_->interrupt(); }
 
  private:
-  TestDatabase database_;
+  TestDatabase database_{&empty_store()};
   std::unique_ptr<Database> store_ = database_.open();
 };
 

@@ -16,10 +16,11 @@ namespace comptroller::db::postgresql {
 // prints that the test is skipped.
 std::optional<std::string> server_address();
 
-// An empty database, which is dropped at the end. Its connections must have ended then.
+// An empty database, or a copy of another, which is dropped at the end. Its connections, and those
+// of the other one when it is copied, must have ended then.
 class TestDatabase {
  public:
-  TestDatabase();
+  explicit TestDatabase(const TestDatabase* copied = nullptr);
   ~TestDatabase();
   TestDatabase(const TestDatabase&) = delete;
   TestDatabase& operator=(const TestDatabase&) = delete;

@@ -26,6 +26,14 @@ void Channel::add_later(const std::function<void(Session&)>& add, ReadResult rea
   if (++unread_ >= max_unread) exchange_all([](Session&) {});
 }
 
+void Channel::forget_prepared(const std::string& name) {
+  if (is_pooled_) {
+    ++forgotten_;
+  } else {
+    run_later("DEALLOCATE " + name);
+  }
+}
+
 void Channel::copy_in(const std::string& sql, std::string_view data) {
   exchange_all([](Session&) {});
   session_->copy_in(sql, data);

@@ -18,8 +18,11 @@ class Channel {
  public:
   explicit Channel(std::unique_ptr<Session> session) : session_(std::move(session)) {}
 
-  bool is_usable() { return session_->is_usable(); }
+  bool is_usable() { return forgotten_ < max_forgotten && session_->is_usable(); }
   Session& session() { return *session_; }
+  // Whether each transaction may run in another session of the server, as behind a pooler.
+  bool is_pooled() const { return is_pooled_; }
+  void set_pooled() { is_pooled_ = true; }
   // Whether the statements that begin the transaction were sent.
   bool has_begun() const { return is_in_transaction_ && beginning_.empty(); }
   // The number of the transaction; 0 outside of one.
@@ -36,6 +39,9 @@ class Channel {
   void run_in_transaction(std::string sql) {
     (beginning_.empty() ? later_ : beginning_).push_back(std::move(sql));
   }
+  // Removes a prepared statement. A pooler, which gives it a name of its own, keeps it until the
+  // connection ends; so the connection is not usable any more after many.
+  void forget_prepared(const std::string& name);
   // Adds a request, which the next one completes; that call, or commit, throws its failure. `read`
   // gets the result, unless commit completes it.
   using ReadResult = std::function<void(const Result&)>;
@@ -58,9 +64,13 @@ class Channel {
   void begin(std::vector<std::string> statements);
 
  private:
+  static constexpr std::size_t max_forgotten = 1'000;
+
   void add_waiting();
 
   std::unique_ptr<Session> session_;
+  bool is_pooled_ = false;
+  std::size_t forgotten_ = 0;  // statements that the pooler keeps
   bool is_in_transaction_ = false;
   std::uint64_t transactions_ = 0;
   std::uint64_t names_ = 0;

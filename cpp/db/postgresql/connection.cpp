@@ -189,17 +189,25 @@ void PostgresqlConnection::begin_with(Mode mode, std::vector<std::string> statem
 
 // The best plan for few rows is the one that visits the fewest: it never reads a whole table, nor
 // in the order of another index because the rows of that are beside each other in the file.
+// The settings are those of the session, so that requests need no statement for them, or, behind a
+// pooler, where other programs use the session, too, those of each transaction.
 void PostgresqlConnection::prefer_requests() {
   Query settings = query(
       "SELECT name, set_config(name, CASE name WHEN 'statement_timeout'"
       " THEN coalesce(nullif(current_setting('comptroller.read_timeout', true), ''), value)"
-      " ELSE value END, false)"
+      " ELSE value END, ? <> 0)"
       " FROM (VALUES ('statement_timeout', '30s'), ('seq_page_cost', '0'),"
       " ('random_page_cost', '0'), ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'),"
       " ('jit', 'off')) AS wanted (name, value) WHERE current_setting(name, true) IS NOT NULL");
+  settings.bind(1, std::int64_t{is_pooled()});
   while (settings.step()) {
-    settings_of_server_.push_back("SET LOCAL " + std::string(settings.column(0).bytes) +
-                                  " TO DEFAULT");
+    const std::string name(settings.column(0).bytes);
+    const std::string value(settings.column(1).bytes);
+    if (is_pooled()) {
+      settings_of_requests_.push_back("SET LOCAL " + name + " = '" + value + "'");
+    } else {
+      settings_of_server_.push_back("SET LOCAL " + name + " TO DEFAULT");
+    }
   }
 }
 
@@ -208,11 +216,12 @@ void PostgresqlConnection::begin_snapshot() {
   for (const std::string& setting : settings_of_server_) run_in_transaction(setting);
 }
 
-// Begins the transaction anew, with the settings of the session.
+// Begins the transaction anew, with the settings for requests.
 void PostgresqlConnection::begin_request() {
   if (has_begun()) throw Error(Code::internal, "a snapshot for a request has already read");
   begin_with(Mode::reading, {read_only});
   is_request_ = true;
+  for (const std::string& setting : settings_of_requests_) run_in_transaction(setting);
 }
 
 void PostgresqlConnection::begin_snapshot_of(const std::string& exported) {

@@ -48,8 +48,8 @@ class PostgresqlConnection final : public Connection, public Channel {
 
   // In a snapshot: from now on it sees what is stored now.
   void take_snapshot();
-  // From now on the settings of the session are those for requests. Other snapshots begin with
-  // those of the server.
+  // From now on snapshots of requests have the settings for them, and other snapshots those of the
+  // server.
   void prefer_requests();
 
   // Begins a snapshot that sees what an exported one sees.
@@ -90,7 +90,9 @@ class PostgresqlConnection final : public Connection, public Channel {
   bool is_request_ = false;
   PooledSymbols* pooled_symbols_;  // null if it uses no symbols
   std::unordered_map<std::string, std::vector<std::int64_t>> known_numbers_;  // of each statement
-  std::vector<std::string> settings_of_server_;  // the statements that set them in a transaction
+  // The statements that set them in a transaction.
+  std::vector<std::string> settings_of_server_;
+  std::vector<std::string> settings_of_requests_;
   StatementCache statements_{*this};
   StatementCache statements_of_requests_{*this};
 };

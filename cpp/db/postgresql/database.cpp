@@ -100,7 +100,7 @@ class PostgresqlDatabase final : public Database {
  private:
   std::unique_ptr<PostgresqlConnection> connect(SharedSymbols* symbols);
   std::unique_ptr<PostgresqlConnection> connect_reader();
-  void read_clock(PostgresqlConnection& connection);
+  void learn_server(PostgresqlConnection& connection);
   Writers& writers();
 
   std::string address_;
@@ -132,7 +132,7 @@ PostgresqlDatabase::PostgresqlDatabase(std::string address, const OpenOptions& o
 std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect(SharedSymbols* symbols) {
   auto connection = std::make_unique<PostgresqlConnection>(
       std::make_unique<Session>(address_, options_.read_only, interrupt_), symbols);
-  read_clock(*connection);
+  learn_server(*connection);
   return connection;
 }
 
@@ -142,13 +142,15 @@ std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect_reader() {
   return connection;
 }
 
-// The request takes half of the round trip.
-void PostgresqlDatabase::read_clock(PostgresqlConnection& connection) {
+// Learns the clock of the server, and whether it is behind a pooler. The request takes half of the
+// round trip.
+void PostgresqlDatabase::learn_server(PostgresqlConnection& connection) {
   using std::chrono::duration_cast;
   using std::chrono::microseconds;
   using std::chrono::system_clock;
-  Query query =
-      connection.query("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+  Query query = connection.query(
+      "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,"
+      " pg_backend_pid()::bigint");
   const auto now = [] {
     return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
   };
@@ -156,6 +158,7 @@ void PostgresqlDatabase::read_clock(PostgresqlConnection& connection) {
   query.step();
   const std::int64_t after = now();
   const std::int64_t theirs = query.number(0);
+  if (query.number(1) != connection.session().process_of_server()) connection.set_pooled();
   // Within the time of the round trip, the two clocks cannot be told apart.
   const bool are_equal = before <= theirs && theirs <= after;
   *clock_offset_ = are_equal ? 0 : theirs - (before + after) / 2;

@@ -41,6 +41,7 @@ inline constexpr int field_message = 'M';
   ROW(status, status, int, (const PGconn*))                                                      \
   ROW(transaction_status, transactionStatus, int, (const PGconn*))                               \
   ROW(server_version, serverVersion, int, (const PGconn*))                                       \
+  ROW(process_of_server, backendPID, int, (const PGconn*))                                       \
   ROW(parameter_status, parameterStatus, const char*, (const PGconn*, const char*))              \
   ROW(error_message, errorMessage, char*, (const PGconn*))                                       \
   ROW(socket, socket, int, (const PGconn*))                                                      \

@@ -52,6 +52,8 @@ class Session {
   }
   bool has_failed() const { return pq_.transaction_status(connection_) == transaction_failed; }
   int server_version() const { return pq_.server_version(connection_); }
+  // The process of the server, as told when the connection began. A pooler tells another number.
+  int process_of_server() const { return pq_.process_of_server(connection_); }
   std::string parameter(const char* name) const;
 
   // Add requests to the pipeline.

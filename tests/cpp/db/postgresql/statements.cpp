@@ -152,6 +152,43 @@ TEST_CASE("more texts than are kept prepared can be used") {
   CHECK(count.number(0) <= static_cast<std::int64_t>(StatementCache::max_texts) + 1);
 }
 
+TEST_CASE("what was read ahead is used once, in its snapshot") {
+  if (!server_address()) return;
+  Things things;
+  constexpr const char* sql =
+      "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 0 * ?::bigint";
+  const auto read = [&](std::int64_t number) {
+    Query row = things.connection.query(sql);
+    REQUIRE(row.bind(1, number).step());
+    return row.number(0);
+  };
+  const std::int64_t numbers[]{1, 2};
+  {
+    const Snapshot snapshot(things.connection);
+    things.connection.read_ahead(
+        sql, 2, [&](std::size_t run) { return std::vector<Value>{Value::of(numbers[run])}; });
+    const std::int64_t after = read(3);
+    CHECK(read(1) < after);
+    CHECK(read(1) > after);
+  }
+  const Snapshot snapshot(things.connection);
+  const std::int64_t later = read(3);
+  CHECK(read(2) > later);
+}
+
+TEST_CASE("behind a pooler, which keeps all statements, a connection is replaced in time") {
+  if (!server_address()) return;
+  Things things;
+  things.connection.set_pooled();
+  int number = 0;
+  while (things.connection.is_usable()) {
+    REQUIRE(++number < 10'000);
+    Query query = things.connection.query("SELECT 1 AS column_" + std::to_string(number));
+    REQUIRE(query.step());
+  }
+  CHECK(number > 1'000);
+}
+
 TEST_CASE("a failed statement ends the transaction, not the connection") {
   if (!server_address()) return;
   Things things;
