@@ -6,7 +6,8 @@ server is the child of a keeper, this module run as a program, which holds it un
 is free: when the run ends, also if it is killed.
 
 As a program of its own: ``python postgresql_server.py make ...`` runs a command with
-COMPTROLLER_TEST_POSTGRESQL set to the address of a server that ends with the command.
+COMPTROLLER_TEST_POSTGRESQL set to the address of a server that ends with the command, and
+COMPTROLLER_LIBPQ to the library that these tests use.
 """
 
 from __future__ import annotations
@@ -184,13 +185,17 @@ class Connection:
         raise RuntimeError(self._libpq.PQerrorMessage(self._connection).decode())
 
 
-def _libpq() -> Any:
+def _place_of_libpq() -> str:
     from comptroller.postgresql import carried_libpq
 
-    name = os.environ.get("COMPTROLLER_LIBPQ") or carried_libpq() or ctypes.util.find_library("pq")
-    if name is None:
+    place = os.environ.get("COMPTROLLER_LIBPQ") or carried_libpq() or ctypes.util.find_library("pq")
+    if place is None:
         raise Missing("there is no libpq: pip install --group postgresql, or apt install libpq5")
-    library = ctypes.CDLL(name)
+    return place
+
+
+def _libpq() -> Any:
+    library = ctypes.CDLL(_place_of_libpq())
     for function in ("PQconnectdb", "PQexec"):
         getattr(library, function).restype = ctypes.c_void_p
     for function in ("PQerrorMessage", "PQgetvalue"):
@@ -359,7 +364,8 @@ def main(words: list[str]) -> int:
         return 0
     with run_lock() as lock:
         address = start(lock).address("postgres")
-        return subprocess.call(words, env={**os.environ, "COMPTROLLER_TEST_POSTGRESQL": address})
+        told = {"COMPTROLLER_TEST_POSTGRESQL": address, "COMPTROLLER_LIBPQ": _place_of_libpq()}
+        return subprocess.call(words, env=os.environ | told)
 
 
 if __name__ == "__main__":
