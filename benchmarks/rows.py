@@ -230,23 +230,15 @@ def pages_row(plan: Plan) -> Row:
 
 
 def growth_row(plan: Plan) -> Row:
-    largest = f"{plan.growth_sizes[-1]:,}"
-    return _growth(
-        plan,
-        "comptroller",
-        6,
-        f"Read a page of {growth.SIZE} as the store grows to {largest} claims",
-    )
+    return _growth(plan, 6, "comptroller", "")
 
 
 def growth_in_postgresql_row(plan: Plan) -> Row:
-    largest = f"{plan.growth_sizes[-1]:,}"
-    title = f"Read a page of {growth.SIZE} from PostgreSQL as the store grows to {largest} claims"
     with databases.server_of_copies([plan.sample(rows) for rows in plan.growth_sizes]):
-        return _growth(plan, "in_postgresql", 13, title)
+        return _growth(plan, 13, "in_postgresql", " from PostgreSQL")
 
 
-def _growth(plan: Plan, contender: str, number: int, title: str) -> Row:
+def _growth(plan: Plan, number: int, contender: str, place: str) -> Row:
     results = {rows: Outcome(contender) for rows in plan.growth_sizes}
     for _ in range(growth.ROUNDS):
         for rows, outcome in results.items():
@@ -273,7 +265,7 @@ def _growth(plan: Plan, contender: str, number: int, title: str) -> Row:
         aims.append(Aim(f"worst {what} ({worst})", of.get(worst), goal, is_upper=True))
     return Row(
         number,
-        title,
+        f"Read a page of {growth.SIZE}{place} as the store grows to {largest:,} claims",
         [
             "Each cell has the microseconds of the first page / of the page at"
             f" {growth.DEPTH:.0%} depth: the lowest of {growth.ROUNDS} rounds, in which the sizes"
