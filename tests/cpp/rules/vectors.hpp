@@ -5,10 +5,8 @@
 #include <doctest/doctest.h>
 #include <simdjson.h>
 
-#include <filesystem>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -49,15 +47,7 @@ class Case {
 
 class Vectors {
  public:
-  explicit Vectors(const std::string& name) {
-    const auto tests = std::filesystem::path(__FILE__).parent_path().parent_path().parent_path();
-    const simdjson::dom::array cases =
-        parser_.load((tests / "vectors" / (name + ".json")).string()).get_array().value();
-    for (const simdjson::dom::element element : cases) {
-      cases_.emplace_back(element.get_object().value());
-    }
-    if (cases_.empty()) throw std::runtime_error(name + " holds no case");
-  }
+  explicit Vectors(const std::string& name);
   auto begin() const { return cases_.begin(); }
   auto end() const { return cases_.end(); }
 
