@@ -37,7 +37,7 @@ from comptroller.http.exchange import (
     Scope,
     Send,
 )
-from comptroller.http.loads_and_exports import LoadsAndExports
+from comptroller.http.loads_and_exports import MAX_EXPORTS, LoadsAndExports
 from comptroller.http.metrics import Metrics
 from comptroller.http.problems import Refusal, problem
 from comptroller.http.routing import Answers, Router
@@ -54,7 +54,6 @@ Resources = Mapping[str, Answers]
 #: Called after every request, with the exchange and its duration in seconds.
 Observer = Callable[[Exchange, float], None]
 
-_MAX_EXPORTS = 8
 #: Threads for long reads: one core is left to the event loop, which gives the short answers.
 _MAX_READERS = max(1, min(4, (os.cpu_count() or 1) - 1))
 #: By how much the priority of long reads and exports is lower than that of the event loop. With 10
@@ -114,7 +113,7 @@ class App:
         self._is_ready = CachedForASecond(self._read_one, clock)
         self._observers: tuple[Observer, ...] = (self.metrics, *observers)
         self._readers = ThreadPoolExecutor(_MAX_READERS, "comptroller-read", _give_way)
-        exports = ThreadPoolExecutor(_MAX_EXPORTS, "comptroller-export", _give_way)
+        exports = ThreadPoolExecutor(MAX_EXPORTS, "comptroller-export", _give_way)
         self._transfers = LoadsAndExports(service.host, exports, self.metrics.count_loaded)
         self._deprecation = None if drop_deprecated else _deprecation(sunset)
         document = openapi.document(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryFile
 
 import msgspec
 
@@ -18,6 +17,7 @@ from comptroller.bulk.loading import LoadOptions, LoadResult
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import problems
 from comptroller.http.authentication import Caller, require_scope
+from comptroller.http.backlog import Backlog, Spool, write_all
 from comptroller.http.exchange import PIECEWISE, Disconnected, Exchange, Headers
 from comptroller.http.problems import problem
 from comptroller.local import LocalHost
@@ -29,11 +29,12 @@ PATIENCE_S = 10.0
 _LOADED = (b"application/x-ndjson", b"application/json", b"application/octet-stream")
 _EXPORTED = {"ndjson": b"application/x-ndjson", "csv": b"text/csv; charset=utf-8"}
 _FLAGS = {"true": True, "false": False}
-_PIECE = 64 << 10  # bytes
 # The interval of white space that is sent during a load to a client that prefers it.
 _PROGRESS_EVERY_S = 0.2
 _PREFERS_PROGRESS = b"progress"  # in Prefer (RFC 7240)
 _PROGRESS_HEADERS = [(b"preference-applied", _PREFERS_PROGRESS), (b"x-accel-buffering", b"no")]
+#: At once; a slow client may have a spooled file as long as it reads.
+MAX_EXPORTS = 8
 _MAX_SPOOLING = 8
 _MAX_NAME = 255  # characters of the name of an input
 
@@ -62,6 +63,7 @@ class LoadsAndExports:
         self._pool = pool
         self._spooling = ThreadPoolExecutor(_MAX_SPOOLING, "comptroller-spool")
         self._loading = ThreadPoolExecutor(1, "comptroller-load")  # a store runs one load at a time
+        self._exporting = asyncio.Semaphore(MAX_EXPORTS)
         self._patience_s = patience_s
         self._waits: set[asyncio.Timeout] = set()
         self._is_stopping = False
@@ -125,18 +127,18 @@ class LoadsAndExports:
                 self._count(kind, account)
 
     @contextmanager
-    def _spool(self) -> Iterator[_Spool]:
+    def _spool(self) -> Iterator[Spool]:
         try:
-            with closing(_Spool(self._folder)) as spool:
+            with closing(Spool(self._folder)) as spool:
                 yield spool
         except OSError as error:
             raise unavailable(f"the body cannot be spooled: {error.strerror}") from error
 
-    async def _receive(self, exchange: Exchange, spool: _Spool) -> None:
-        chunks = exchange.chunks()
+    async def _receive(self, exchange: Exchange, spool: Spool) -> None:
+        chunks, size = exchange.chunks(), 0
         while chunk := await self._next(chunks):
-            await spool.run(self._spooling, partial(_write, spool.descriptor, chunk))
-        os.lseek(spool.descriptor, 0, os.SEEK_SET)
+            await spool.run(self._spooling, partial(write_all, spool.descriptor, chunk, size))
+            size += len(chunk)
 
     async def _next(self, chunks: AsyncIterator[bytes]) -> bytes:
         """Returns the next piece of the body; empty at the end."""
@@ -165,7 +167,9 @@ class LoadsAndExports:
         """Answers with all records of a kind that match the filters.
 
         Deleted controls are included by default, as in `Service.export`. An invalid request gets
-        an error response; a failure during the export closes the connection.
+        an error response; a failure during the export closes the connection. A slow client does
+        not keep the store's state of its beginning: the records that it has not received are
+        spooled.
         """
         require_scope(caller, "operator:read")
         kind, parameters = _kind(exchange), await exchange.parameters()
@@ -180,17 +184,45 @@ class LoadsAndExports:
             rows, _ = self._store.export(caller.principal, kind, place, formats[0], filters)
             return rows
 
-        async with _run_with_pipe(self._pool, write_to) as (pieces, written):
-            piece = await pieces.read(_PIECE)
+        async with self._exporting, self._run(write_to) as (backlog, written):
+            piece = await backlog.take()
             if not piece:
                 await written  # raises the error of the export, if there is one
             await exchange.start(200, _EXPORTED[formats[0]])
             if not exchange.is_head:
-                await self._send_all(exchange, piece, pieces)
+                await self._send_all(exchange, piece, backlog)
                 await _require_complete(written)
             await exchange.send({"type": "http.response.body", "body": b""})
 
-    async def _send_all(self, exchange: Exchange, piece: bytes, pieces: _Pipe) -> None:
+    @asynccontextmanager
+    async def _run(
+        self, work: Callable[[str], int]
+    ) -> AsyncIterator[tuple[Backlog, asyncio.Future[int]]]:
+        """Runs `work` with the path of a pipe; yields what it writes, and its future result.
+
+        When the context ends, `work` fails.
+        """
+        reading, writing = os.pipe()
+        pipe = _Pipe(reading)
+        try:
+            job = self._pool.submit(work, f"/dev/fd/{writing}")
+        except BaseException:
+            os.close(writing)
+            pipe.close()
+            raise
+        # Closing the write end earlier would end the pipe before `work` has opened it.
+        job.add_done_callback(lambda _: os.close(writing))
+        written = asyncio.wrap_future(job)
+        written.add_done_callback(lambda done: done.cancelled() or done.exception())
+        with closing(Backlog(self._folder, self._spooling)) as backlog:
+            filling = asyncio.ensure_future(backlog.fill(pipe.read))
+            filling.add_done_callback(lambda _: pipe.close())
+            try:
+                yield backlog, written
+            finally:
+                filling.cancel()
+
+    async def _send_all(self, exchange: Exchange, piece: bytes, backlog: Backlog) -> None:
         # Some servers do not raise an error when they send to a disconnected client.
         gone = asyncio.ensure_future(_wait_for_disconnect(exchange))
         try:
@@ -201,59 +233,11 @@ class LoadsAndExports:
                     )
                 if gone.done():
                     raise Disconnected
-                piece = await pieces.read(_PIECE)
+                piece = await backlog.take()
         except OSError:  # includes TimeoutError
             raise Disconnected from None
         finally:
             gone.cancel()
-
-
-class _Spool:
-    """An unnamed temporary file, whose descriptor stays open until no thread uses it.
-
-    For one thread at a time.
-    """
-
-    def __init__(self, folder: Path | None) -> None:
-        self._file = TemporaryFile(buffering=0, dir=folder)  # noqa: SIM115
-        self._job: Future[None] | None = None
-        self.descriptor = self._file.fileno()
-
-    async def run(self, pool: Executor, work: Callable[[], None]) -> None:
-        """Runs `work` in a thread of the pool; cancelling the caller does not stop the thread."""
-        self._job = pool.submit(work)
-        await asyncio.wrap_future(self._job)
-
-    def close(self) -> None:
-        """Closes the file, now or when its thread has finished."""
-        if self._job is None:
-            self._file.close()
-        else:
-            self._job.add_done_callback(lambda _: self._file.close())
-
-
-@asynccontextmanager
-async def _run_with_pipe(
-    pool: Executor, work: Callable[[str], int]
-) -> AsyncIterator[tuple[_Pipe, asyncio.Future[int]]]:
-    """Runs `work` in the pool with the path of a pipe; yields the pipe and the future result.
-
-    A slow reader blocks `work`; closing the pipe makes it fail.
-    """
-    reading, writing = os.pipe()
-    job: Future[int] | None = None
-    pieces = _Pipe(reading)
-    try:
-        job = pool.submit(work, f"/dev/fd/{writing}")
-        # Closing the write end earlier would end the pipe before `work` has opened it.
-        job.add_done_callback(lambda _: os.close(writing))
-        written = asyncio.wrap_future(job)
-        written.add_done_callback(lambda done: done.cancelled() or done.exception())
-        yield pieces, written
-    finally:
-        if job is None:
-            os.close(writing)
-        pieces.close()
 
 
 class _Pipe:
@@ -335,12 +319,6 @@ async def _refuse(exchange: Exchange, error: Error, accounts: list[bytes]) -> No
         document["meta"] = {"load_result": msgspec.Raw(accounts[0])}
     body = msgspec.json.encode(document)
     await _finish(exchange, error.status, problems.CONTENT_TYPE, body, problems.headers(error))
-
-
-def _write(file: int, chunk: bytes) -> None:
-    left = memoryview(chunk)
-    while left:
-        left = left[os.write(file, left) :]
 
 
 def _stopping() -> Error:

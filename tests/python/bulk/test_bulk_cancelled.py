@@ -18,7 +18,7 @@ from lines import claim, load
 
 pytest.importorskip("prometheus_client")
 
-from comptroller.http import EveryoneIsOperator, app
+from comptroller.http import EveryoneIsOperator, app, backlog
 
 LINE = (
     b'{"id":"%s","payout_group_id":"01900000-0000-7000-8000-0000000000aa","claim_type":'
@@ -31,23 +31,21 @@ SOON_S = 30
 
 
 class SlowDisk:
-    """Blocks writes to unnamed files until it is released."""
+    """Blocks writes to spooled files until it is released."""
 
     def __init__(self) -> None:
         self._may = threading.Event()
         self._changed = threading.Condition()
         self._under_way = 0
-        self._write = os.write
+        self._write = os.pwrite
 
-    def write(self, file: int, data: bytes) -> int:
-        if os.fstat(file).st_nlink or threading.current_thread() is threading.main_thread():
-            return self._write(file, data)
+    def write(self, file: int, data: bytes, at: int) -> int:
         with self._changed:
             self._under_way += 1
             self._changed.notify_all()
         assert self._may.wait(SOON_S)
         try:
-            return self._write(file, data)
+            return self._write(file, data, at)
         finally:
             with self._changed:
                 self._under_way -= 1
@@ -73,7 +71,8 @@ class SlowDisk:
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowDisk]:
     disk = SlowDisk()
-    monkeypatch.setattr(os, "write", disk.write)
+    monkeypatch.setattr(os, "pwrite", disk.write)
+    monkeypatch.setattr(backlog, "_IN_MEMORY", 0)  # so that exports are spooled, too
     yield disk
     disk.finish()
 
