@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import threading
 from collections import deque
@@ -17,27 +18,34 @@ R = TypeVar("R")
 
 _IN_MEMORY = 1 << 20  # bytes
 _PIECE = 64 << 10  # bytes
+#: What a backlog leaves of the free space in its folder, for the store, in bytes.
+_LEFT_FREE = 1 << 30
 
 
 class Spool:
     """An unnamed temporary file, whose descriptor stays open until no thread uses it.
 
+    Args:
+        folder: its folder; None is the default one.
+        pool: uses the file, unless `run` gets another one, and closes it.
+
     Raises:
         OSError: the file cannot be made.
     """
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, pool: Executor) -> None:
         self._file = TemporaryFile(buffering=0, dir=folder)  # noqa: SIM115
+        self._pool = pool
         self._lock = threading.Lock()
         self._users = 1
         self.descriptor = self._file.fileno()
 
-    async def run(self, pool: Executor, work: Callable[[], R]) -> R:
-        """Runs `work` in a thread of the pool; cancelling the caller does not stop the thread."""
+    async def run(self, work: Callable[[], R], pool: Executor | None = None) -> R:
+        """Runs `work` in a thread of a pool; cancelling the caller does not stop the thread."""
         with self._lock:
             self._users += 1
         try:
-            job = pool.submit(work)
+            job = (pool or self._pool).submit(work)
         except BaseException:
             self.close()
             raise
@@ -45,18 +53,24 @@ class Spool:
         return await asyncio.wrap_future(job)
 
     def close(self) -> None:
-        """Closes the file, now or when its last thread has finished."""
+        """Closes the file, now or when its last thread has finished.
+
+        A thread of the pool closes it, because the system takes 0.1 s to free a gigabyte.
+        """
         with self._lock:
             self._users -= 1
             is_last = self._users == 0
         if is_last:
-            self._file.close()
+            try:
+                self._pool.submit(self._file.close)
+            except RuntimeError:  # the pool has ended
+                self._file.close()
 
 
 class Backlog:
     """Bytes in order: a megabyte in memory, and what does not fit there in an unnamed file.
 
-    Without space for the file, `fill` waits until the client has read.
+    Without a gigabyte of free space, and without a folder, `fill` waits until the client has read.
 
     Args:
         folder: the folder of the file.
@@ -70,6 +84,7 @@ class Backlog:
         self._bytes = 0  # of the pieces, which precede those in the file
         self._spool: Spool | None = None
         self._read = self._written = 0  # bytes of the file
+        self._is_full = False
         self._has_ended = False
         self._failure: Exception | None = None
         self._changed = asyncio.Condition()
@@ -87,16 +102,19 @@ class Backlog:
             self._changed.notify_all()
 
     async def take(self) -> bytes:
-        """Returns the next bytes, at least one; empty at the end."""
+        """Returns the next bytes, at least one; empty at the end.
+
+        Raises:
+            Exception: that of `read`, after the bytes before it.
+            RuntimeError: the file cannot be read.
+        """
         async with self._changed:
             await self._changed.wait_for(lambda: self._has_any() or self._has_ended)
         if self._pieces:
             piece = self._pieces.popleft()
             self._bytes -= len(piece)
         elif self._spool and self._has_any():
-            descriptor, at = self._spool.descriptor, self._read
-            piece = await self._spool.run(self._pool, partial(os.pread, descriptor, _PIECE, at))
-            self._read += len(piece)
+            piece = await self._read_file(self._spool)
         elif self._failure:
             raise self._failure
         else:
@@ -124,18 +142,46 @@ class Backlog:
             self._bytes += len(piece)
             self._changed.notify_all()
 
-    async def _write(self, piece: bytes) -> bool:
-        """Adds a piece to the file; returns whether the file has space for it."""
+    async def _read_file(self, spool: Spool) -> bytes:
         try:
-            self._spool = self._spool or Spool(self._folder)
-            work = partial(write_all, self._spool.descriptor, piece, self._written)
-            await self._spool.run(self._pool, work)
+            piece = await spool.run(partial(os.pread, spool.descriptor, _PIECE, self._read))
+            if not piece:
+                raise OSError(errno.EIO, "it is too short")
+        except OSError as error:
+            raise RuntimeError(f"a spooled file cannot be read: {error.strerror}") from error
+        self._read += len(piece)
+        return piece
+
+    async def _write(self, piece: bytes) -> bool:
+        """Adds a piece to the file, which begins anew after it was read; returns whether it did.
+
+        After a failure it writes no more until the file was read.
+        """
+        if self._read == self._written:
+            self._is_full, self._read, self._written = False, 0, 0
+        if self._is_full or self._folder is None:
+            return False
+        try:
+            spool = self._spool = self._spool or Spool(self._folder, self._pool)
+            await spool.run(partial(_append, spool.descriptor, piece, self._written))
         except OSError:
+            self._is_full = True
+            if self._spool is None:
+                self._folder = None
             return False
         async with self._changed:
             self._written += len(piece)
             self._changed.notify_all()
         return True
+
+
+def _append(descriptor: int, piece: bytes, at: int) -> None:
+    if at == 0:
+        os.ftruncate(descriptor, 0)
+    system = os.fstatvfs(descriptor)
+    if system.f_bavail * system.f_frsize < _LEFT_FREE:
+        raise OSError(errno.ENOSPC, "too little free space")
+    write_all(descriptor, piece, at)
 
 
 def write_all(descriptor: int, data: bytes, at: int) -> None:

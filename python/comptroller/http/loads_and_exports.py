@@ -9,6 +9,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, contextmanager
 from functools import partial
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -33,7 +34,7 @@ _FLAGS = {"true": True, "false": False}
 _PROGRESS_EVERY_S = 0.2
 _PREFERS_PROGRESS = b"progress"  # in Prefer (RFC 7240)
 _PROGRESS_HEADERS = [(b"preference-applied", _PREFERS_PROGRESS), (b"x-accel-buffering", b"no")]
-#: At once; a slow client may have a spooled file as long as it reads.
+#: Exports that run at once. Each may have a spooled file until its client has read it.
 MAX_EXPORTS = 8
 _MAX_SPOOLING = 8
 _MAX_NAME = 255  # characters of the name of an input
@@ -63,7 +64,9 @@ class LoadsAndExports:
         self._pool = pool
         self._spooling = ThreadPoolExecutor(_MAX_SPOOLING, "comptroller-spool")
         self._loading = ThreadPoolExecutor(1, "comptroller-load")  # a store runs one load at a time
-        self._exporting = asyncio.Semaphore(MAX_EXPORTS)
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+            WeakKeyDictionary()
+        )
         self._patience_s = patience_s
         self._waits: set[asyncio.Timeout] = set()
         self._is_stopping = False
@@ -115,7 +118,7 @@ class LoadsAndExports:
                     progress=self._check_stopping,
                     account=accounts.append,
                 )
-                await _with_progress(exchange, spool.run(self._loading, work))
+                await _with_progress(exchange, spool.run(work, self._loading))
         except Error as error:
             if not accounts and not exchange.status:
                 raise
@@ -129,7 +132,7 @@ class LoadsAndExports:
     @contextmanager
     def _spool(self) -> Iterator[Spool]:
         try:
-            with closing(Spool(self._folder)) as spool:
+            with closing(Spool(self._folder, self._spooling)) as spool:
                 yield spool
         except OSError as error:
             raise unavailable(f"the body cannot be spooled: {error.strerror}") from error
@@ -137,7 +140,7 @@ class LoadsAndExports:
     async def _receive(self, exchange: Exchange, spool: Spool) -> None:
         chunks, size = exchange.chunks(), 0
         while chunk := await self._next(chunks):
-            await spool.run(self._spooling, partial(write_all, spool.descriptor, chunk, size))
+            await spool.run(partial(write_all, spool.descriptor, chunk, size))
             size += len(chunk)
 
     async def _next(self, chunks: AsyncIterator[bytes]) -> bytes:
@@ -167,9 +170,8 @@ class LoadsAndExports:
         """Answers with all records of a kind that match the filters.
 
         Deleted controls are included by default, as in `Service.export`. An invalid request gets
-        an error response; a failure during the export closes the connection. A slow client does
-        not keep the store's state of its beginning: the records that it has not received are
-        spooled.
+        an error response; a failure during the export closes the connection. What a slow client has
+        not received is spooled, so that the store need not keep the state that is exported.
         """
         require_scope(caller, "operator:read")
         kind, parameters = _kind(exchange), await exchange.parameters()
@@ -184,7 +186,7 @@ class LoadsAndExports:
             rows, _ = self._store.export(caller.principal, kind, place, formats[0], filters)
             return rows
 
-        async with self._exporting, self._run(write_to) as (backlog, written):
+        async with self._turn(exchange), self._run(write_to) as (backlog, written):
             piece = await backlog.take()
             if not piece:
                 await written  # raises the error of the export, if there is one
@@ -193,6 +195,39 @@ class LoadsAndExports:
                 await self._send_all(exchange, piece, backlog)
                 await _require_complete(written)
             await exchange.send({"type": "http.response.body", "body": b""})
+
+    @asynccontextmanager
+    async def _turn(self, exchange: Exchange) -> AsyncIterator[None]:
+        """Waits while many exports run, unless the client disconnects or the server stops."""
+        loop = asyncio.get_running_loop()
+        turns = self._turns.setdefault(loop, asyncio.Semaphore(MAX_EXPORTS))
+        if turns.locked():
+            await self._wait_for(turns, exchange)
+        else:
+            await turns.acquire()
+        try:
+            yield
+        finally:
+            turns.release()
+
+    async def _wait_for(self, turns: asyncio.Semaphore, exchange: Exchange) -> None:
+        turn = asyncio.ensure_future(turns.acquire())
+        gone = asyncio.ensure_future(_wait_for_disconnect(exchange))
+        has_turn = False
+        try:
+            async with asyncio.timeout(0 if self._is_stopping else None) as wait:
+                self._waits.add(wait)
+                await asyncio.wait([turn, gone], return_when=asyncio.FIRST_COMPLETED)
+            has_turn = turn.done()
+        except TimeoutError:
+            raise _stopping() from None
+        finally:
+            self._waits.discard(wait)
+            gone.cancel()
+            if not has_turn and not turn.cancel():
+                turns.release()
+        if not has_turn:
+            raise Disconnected
 
     @asynccontextmanager
     async def _run(
@@ -227,15 +262,16 @@ class LoadsAndExports:
         gone = asyncio.ensure_future(_wait_for_disconnect(exchange))
         try:
             while piece:
-                async with asyncio.timeout(self._patience_s):
-                    await exchange.send(
-                        {"type": "http.response.body", "body": piece, "more_body": True}
-                    )
+                try:
+                    async with asyncio.timeout(self._patience_s):
+                        await exchange.send(
+                            {"type": "http.response.body", "body": piece, "more_body": True}
+                        )
+                except OSError:  # includes TimeoutError
+                    raise Disconnected from None
                 if gone.done():
                     raise Disconnected
                 piece = await backlog.take()
-        except OSError:  # includes TimeoutError
-            raise Disconnected from None
         finally:
             gone.cancel()
 
@@ -322,7 +358,7 @@ async def _refuse(exchange: Exchange, error: Error, accounts: list[bytes]) -> No
 
 
 def _stopping() -> Error:
-    return unavailable("the server is stopping; repeat the load after its restart")
+    return unavailable("the server is stopping; repeat the request after its restart")
 
 
 def _kind(exchange: Exchange) -> str:

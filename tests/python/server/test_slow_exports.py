@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import sqlite3
 import threading
 import time
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import comptroller
 import pytest
+from lines import claim, load
 
 pytest.importorskip("httptools")
 
+from comptroller.http import EveryoneIsOperator, app
 from comptroller.http.backlog import Backlog
+from comptroller.http.loads_and_exports import MAX_EXPORTS
 from slow_exports import CLAIMS, exporting
 
 #: Less than the time that the server waits for a client that does not read.
@@ -56,29 +63,140 @@ def test_the_log_is_free_while_a_client_has_not_read_an_export(store_path: Path)
     assert body_of(chunks).count(b"\n") == CLAIMS
 
 
-@pytest.mark.parametrize("has_file", [True, False], ids=["a file", "no space for a file"])
-def test_a_backlog_keeps_all_bytes_in_order(tmp_path: Path, has_file: bool) -> None:
-    produced = Random(1).randbytes(5 << 20)
-    pieces = [produced[at : at + (64 << 10)] for at in range(0, len(produced), 64 << 10)]
-    left = iter(pieces)
-    folder = tmp_path if has_file else tmp_path / "missing"
+class Disk:
+    """Writes half of what it is given, and has space for some bytes."""
 
-    async def read(_size: int) -> bytes:
-        return next(left, b"")
+    def __init__(self, space: int) -> None:
+        self._space = space
+        self._write = os.pwrite
+
+    def write(self, descriptor: int, data: bytes, at: int) -> int:
+        if at + len(data) > self._space:
+            raise OSError(errno.ENOSPC, "full")
+        return self._write(descriptor, data[: (len(data) + 1) // 2], at)
+
+
+PRODUCED = Random(1).randbytes(5 << 20)
+
+
+def produce() -> Callable[[int], Awaitable[bytes]]:
+    left = iter(range(0, len(PRODUCED), 64 << 10))
+
+    async def read(size: int) -> bytes:
+        at = next(left, len(PRODUCED))
+        return PRODUCED[at : at + size]
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("folder", "space", "waits"),
+    [
+        (".", 8 << 20, False),
+        (".", 1_000_001, True),  # full in the middle of a piece
+        (".", 0, True),
+        ("missing", 8 << 20, True),
+        (None, 8 << 20, True),
+    ],
+)
+def test_a_backlog_keeps_all_bytes_in_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str | None, space: int, waits: bool
+) -> None:
+    """Without space it waits for the client."""
+    monkeypatch.setattr(os, "pwrite", Disk(space).write)
 
     async def move() -> bytes:
-        with ThreadPoolExecutor(2) as pool, closing(Backlog(folder, pool)) as backlog:
-            filling = asyncio.ensure_future(backlog.fill(read))
+        place = None if folder is None else tmp_path / folder
+        with ThreadPoolExecutor(2) as pool, closing(Backlog(place, pool)) as backlog:
+            filling = asyncio.ensure_future(backlog.fill(produce()))
             taken = await backlog.take()
-            done, _ = await asyncio.wait([filling], timeout=None if has_file else 0.2)
-            assert bool(done) == has_file  # without a file it waits for the client
+            done, _ = await asyncio.wait([filling], timeout=0.2 if waits else None)
+            assert bool(done) != waits
             while piece := await backlog.take():
                 taken += piece
             await filling
         return taken
 
-    assert asyncio.run(move()) == produced
-    assert list(tmp_path.iterdir()) == []
+    before = len(list(Path("/dev/fd").iterdir()))
+    assert asyncio.run(move()) == PRODUCED
+    assert len(list(Path("/dev/fd").iterdir())) == before
+
+
+def test_a_backlog_leaves_free_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = os.statvfs(tmp_path)
+
+    def little(_descriptor: int) -> os.statvfs_result:
+        return os.statvfs_result((*free[:4], (1 << 30) // free.f_frsize - 1, *free[5:]))
+
+    monkeypatch.setattr(os, "fstatvfs", little)
+
+    async def is_waiting() -> bool:
+        with ThreadPoolExecutor(1) as pool, closing(Backlog(tmp_path, pool)) as backlog:
+            filling = asyncio.ensure_future(backlog.fill(produce()))
+            done, _ = await asyncio.wait([filling], timeout=0.2)
+            filling.cancel()
+            return not done
+
+    assert asyncio.run(is_waiting())
+
+
+def test_a_file_that_was_read_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has what the client has not received, not all that did not fit into memory."""
+    places = []
+    write = os.pwrite
+
+    def noted(descriptor: int, data: bytes, at: int) -> int:
+        places.append(at)
+        return write(descriptor, data, at)
+
+    monkeypatch.setattr(os, "pwrite", noted)
+
+    async def move() -> bytes:
+        taken = b""
+        with ThreadPoolExecutor(2) as pool, closing(Backlog(tmp_path, pool)) as backlog:
+            read, may_read = produce(), asyncio.Semaphore(0)
+
+            async def at_times(size: int) -> bytes:
+                await may_read.acquire()
+                return await read(size)
+
+            filling = asyncio.ensure_future(backlog.fill(at_times))
+            for _ in range(3):  # times 1.5 MB
+                for _ in range(24):
+                    may_read.release()
+                while not may_read.locked():
+                    await asyncio.sleep(0)
+                for _ in range(24):
+                    taken += await backlog.take()
+            for _ in range(20):
+                may_read.release()
+            while piece := await backlog.take():
+                taken += piece
+            await filling
+        return taken
+
+    assert asyncio.run(move()) == PRODUCED
+    assert places.count(0) > 1
+    assert max(places) < 1 << 20
+
+
+def test_a_file_that_cannot_be_read_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the end of the bytes, nor a client that has gone."""
+
+    def fail(_descriptor: int, _size: int, _at: int) -> bytes:
+        return b""
+
+    async def move() -> None:
+        with ThreadPoolExecutor(2) as pool, closing(Backlog(tmp_path, pool)) as backlog:
+            await backlog.fill(produce())
+            while await backlog.take():
+                pass
+
+    monkeypatch.setattr(os, "pread", fail)
+    with pytest.raises(RuntimeError, match="a spooled file cannot be read"):
+        asyncio.run(move())
 
 
 def test_a_failure_of_the_producer_follows_its_bytes(tmp_path: Path) -> None:
@@ -93,3 +211,57 @@ def test_a_failure_of_the_producer_follows_its_bytes(tmp_path: Path) -> None:
                 await backlog.take()
 
     asyncio.run(move())
+
+
+class Client:
+    """An ASGI client of an export, which reads when it may."""
+
+    def __init__(self) -> None:
+        self.may_read, self.has_begun, self.has_gone = (asyncio.Event() for _ in range(3))
+        self.last: dict[str, Any] = {}
+
+    async def receive(self) -> dict[str, Any]:
+        await self.has_gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: dict[str, Any]) -> None:
+        self.has_begun.set()
+        await self.may_read.wait()
+        self.last = message
+
+    def ask(self, application: Any) -> asyncio.Future[None]:
+        """Requests the export."""
+        scope = {
+            "type": "http",
+            "http_version": "1.1",
+            "method": "GET",
+            "path": "/operator/export/claims",
+            "query_string": b"",
+            "headers": [(b"host", b"localhost")],
+        }
+        return asyncio.ensure_future(application(scope, self.receive, self.send))
+
+
+def test_an_export_waits_for_its_turn_unless_its_client_goes(operator: comptroller.Service) -> None:
+    load(operator, "claims", *(claim(id=f"c-{number}") for number in range(5)))
+    application = app(operator, authenticator=EveryoneIsOperator())
+
+    async def run() -> None:
+        clients = [Client() for _ in range(MAX_EXPORTS + 2)]
+        running = [client.ask(application) for client in clients[:MAX_EXPORTS]]
+        for client in clients[:MAX_EXPORTS]:
+            await client.has_begun.wait()
+        *_, gone, late = clients
+        running.append(gone.ask(application))
+        running.append(late.ask(application))
+        gone.has_gone.set()
+        await running[-2]
+        assert not gone.has_begun.is_set()
+        assert not late.has_begun.is_set()
+        for client in clients:
+            client.may_read.set()
+        await asyncio.gather(*running)
+        assert late.last == {"type": "http.response.body", "body": b""}
+
+    for _ in range(2):  # event loops
+        asyncio.run(run())
