@@ -65,7 +65,8 @@ test-postgresql: .venv/package .venv/postgresql/created build/coverage/build.nin
 	@cmake --build build/coverage --target comptroller_tests
 	@COMPTROLLER_TEST_ENGINE=postgresql $(BIN)/python tests/python/support/postgresql_server.py \
 	  xargs -P $(CORES) -I{} build/coverage/comptroller_tests --no-version --minimal -sf='*{}' \
-	  < <(find tests/cpp/db/postgresql tests/cpp/{service,arrow,load} -name '*.cpp')
+	  < <(ls tests/cpp/store/{list_*,many_*,columns,control_history,merge}.cpp \
+	    tests/cpp/{db/postgresql,service,arrow,load}/*.cpp)
 	@echo "== tests with PostgreSQL"
 	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m 'postgresql and not slow' tests/python/postgresql
 

@@ -71,7 +71,7 @@ struct Orchestrations : ServiceFixture {
   Orchestrations() { store_records(*this, records); }
 
   void check(const Filter<Orchestration>& filter, const Caller& caller,
-             const PageSizes& sizes = small_pages) {
+             const PageSizes& sizes = small_pages()) {
     check_filter<Orchestration>(*this, "orchestrations.list", records, filter, caller, sizes);
   }
 };
