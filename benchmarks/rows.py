@@ -426,12 +426,13 @@ def database_row(plan: Plan) -> Row:
         12,
         f"A store of {plan.rows:,} claims in PostgreSQL {postgresql_server.major_version()}",
         [
-            "One server of the machine, by its socket, with fsync. The peers use a table of natural"
-            " types (uuid, numeric, timestamptz, text[]), with the indexes of row 1, which exist"
-            " before the rows; psycopg copies rows that msgspec parsed. Pages are the newest claims"
-            " and those from the middle, as JSON bytes. A create is a control, on disk before it"
-            " returns; SQLAlchemy selects the identity and inserts the control, over 16"
-            " connections."
+            "One server of the machine, by its socket, with fsync. The peers use a table of"
+            " natural types (uuid, numeric, timestamptz, text[]), with the indexes of row 1; loads"
+            " also with those of comptroller's table, but for the customer. The indexes exist"
+            " before the rows, which psycopg copies after msgspec parsed them. Pages are the"
+            " newest claims and those from the middle, as JSON bytes. A create is a control, on"
+            " disk before it returns; SQLAlchemy selects the identity and inserts the control,"
+            " over 16 connections."
         ],
         ["work", "", "median", "time / comptroller's"],
         lines,
