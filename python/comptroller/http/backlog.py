@@ -109,7 +109,8 @@ class Backlog:
             RuntimeError: the file cannot be read.
         """
         async with self._changed:
-            await self._changed.wait_for(lambda: self._has_any() or self._has_ended)
+            while not self._has_any() and not self._has_ended:
+                await self._changed.wait()
         if self._pieces:
             piece = self._pieces.popleft()
             self._bytes -= len(piece)
@@ -137,7 +138,8 @@ class Backlog:
 
     async def _keep(self, piece: bytes) -> None:
         async with self._changed:
-            await self._changed.wait_for(self._has_room)
+            while not self._has_room():
+                await self._changed.wait()
             self._pieces.append(piece)
             self._bytes += len(piece)
             self._changed.notify_all()

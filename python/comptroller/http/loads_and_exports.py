@@ -202,7 +202,7 @@ class LoadsAndExports:
         loop = asyncio.get_running_loop()
         turns = self._turns.setdefault(loop, asyncio.Semaphore(MAX_EXPORTS))
         if turns.locked():
-            await self._wait_for(turns, exchange)
+            await self._wait_in_line(turns, exchange)
         else:
             await turns.acquire()
         try:
@@ -210,7 +210,7 @@ class LoadsAndExports:
         finally:
             turns.release()
 
-    async def _wait_for(self, turns: asyncio.Semaphore, exchange: Exchange) -> None:
+    async def _wait_in_line(self, turns: asyncio.Semaphore, exchange: Exchange) -> None:
         turn = asyncio.ensure_future(turns.acquire())
         gone = asyncio.ensure_future(_wait_for_disconnect(exchange))
         has_turn = False
