@@ -1,9 +1,9 @@
 """Rows 12 and 13: a store in PostgreSQL, and the usual ways to use a table of that server: loads,
 pages, frames and creates.
 
-The table of the peers has natural types and the indexes of row 1; that of the loads has the indexes
-of comptroller's table, without the customer. The server is one of this run, with the settings of
-PostgreSQL for durability.
+The table of the peers has natural types and the indexes of row 1; loads are also measured with the
+indexes of comptroller's table, without the customer. The server is one of this run, with the
+settings of PostgreSQL for durability.
 """
 
 from __future__ import annotations

@@ -18,9 +18,10 @@ from comptroller.bulk.loading import LoadOptions, LoadResult
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import problems
 from comptroller.http.authentication import Caller, require_scope
-from comptroller.http.backlog import Backlog, Spool, write_all
+from comptroller.http.backlog import Backlog
 from comptroller.http.exchange import PIECEWISE, Disconnected, Exchange, Headers
 from comptroller.http.problems import problem
+from comptroller.http.spool import Spool, write_all
 from comptroller.local import LocalHost
 from comptroller.values import KINDS
 

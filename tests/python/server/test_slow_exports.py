@@ -21,7 +21,7 @@ from lines import claim, load
 
 pytest.importorskip("httptools")
 
-from comptroller.http import EveryoneIsOperator, app
+from comptroller.http import EveryoneIsOperator, app, backlog
 from comptroller.http.backlog import Backlog
 from comptroller.http.loads_and_exports import MAX_EXPORTS
 from slow_exports import CLAIMS, exporting
@@ -265,3 +265,50 @@ def test_an_export_waits_for_its_turn_unless_its_client_goes(operator: comptroll
 
     for _ in range(2):  # event loops
         asyncio.run(run())
+
+
+def test_an_export_that_waits_for_its_turn_ends_when_the_server_stops(
+    operator: comptroller.Service,
+) -> None:
+    load(operator, "claims", claim(id="c-1"))
+    application = app(operator, authenticator=EveryoneIsOperator())
+
+    async def run() -> None:
+        clients = [Client() for _ in range(MAX_EXPORTS)]
+        running = [client.ask(application) for client in clients]
+        for client in clients:
+            await client.has_begun.wait()
+        late = Client()
+        late.may_read.set()
+        waiting = late.ask(application)
+        await asyncio.sleep(0)
+        application.stop()
+        await waiting
+        assert b"the server is stopping" in late.last["body"]
+        for client in clients:
+            client.may_read.set()
+        await asyncio.gather(*running)
+
+    asyncio.run(run())
+
+
+def test_an_export_whose_file_cannot_be_read_does_not_end_as_if_complete(
+    operator: comptroller.Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load(operator, "claims", *(claim(id=f"c-{number}") for number in range(1000)))
+    application = app(operator, authenticator=EveryoneIsOperator())
+    monkeypatch.setattr(backlog, "_IN_MEMORY", 0)
+    read, client = os.pread, Client()
+
+    def read_once(descriptor: int, size: int, at: int) -> bytes:
+        return read(descriptor, size, at) if at == 0 else b""
+
+    monkeypatch.setattr(os, "pread", read_once)
+    client.may_read.set()
+
+    async def run() -> None:
+        await client.ask(application)
+
+    with pytest.raises(RuntimeError, match="a spooled file cannot be read"):
+        asyncio.run(run())
+    assert client.last["more_body"]
