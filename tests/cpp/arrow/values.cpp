@@ -19,13 +19,11 @@ const std::string uuid = "0190163d-8694-739b-aea5-966c26f8ad91";
 
 using Rows = std::vector<std::string>;
 
-// Without the time limit of other writes, which sanitizers would exceed.
 void write(const Database& database, const std::function<void(store::Changes&)>& work) {
-  database->write_bulk([&](db::Connection& connection) {
+  database->write([&](db::Connection& connection) {
     store::ensure_customer(connection, "default");
     store::Writing writing(connection);
     work(writing);
-    return true;
   });
 }
 
