@@ -269,6 +269,19 @@ py::tuple export_rows(const Store& store, const Principal& principal, std::strin
   return py::make_tuple(exported.rows, to_python(exported.head));
 }
 
+void export_to(const Store& store, const Principal& principal, std::string kind,
+               const py::object& write, std::string format, const Parameters& parameters) {
+  const auto write_bytes = [&](std::string_view text) {
+    const GilHeld held;
+    call_python(write, py::bytes(text.data(), text.size()));
+  };
+  exporting::ExportOptions options{std::move(kind), {}, std::move(format), &handle_signals,
+                                   write_bytes};
+  interruptibly([&] {
+    exporting::export_rows(*store.service(), principal, options, to_parameters(parameters));
+  });
+}
+
 arrow::Table make_stream(const std::shared_ptr<Service>& service, const service::Scan& scan,
                          const std::string& kind,
                          const std::optional<std::vector<std::string>>& columns) {
@@ -373,6 +386,8 @@ void bind_store(py::module_& module) {
                arg("keep_going"), arg("dry_run"), arg("total_bytes"), arg("progress"),
                arg("account"), arg("rejected") = py::none())
           .def("export", &export_rows, arg("principal"), arg("kind"), arg("path"), arg("format"),
+               arg("parameters"))
+          .def("export_to", &export_to, arg("principal"), arg("kind"), arg("write"), arg("format"),
                arg("parameters"))
           .def(
               "version", [](const Store& store) { return store.service()->database()->version(); },

@@ -113,7 +113,8 @@ template <Record R>
 Exported write_rows(db::Database& database, const service::Scan& scan, const ExportOptions& options,
                     const service::ObservedHead& head) {
   const bool is_csv = options.format == "csv";
-  files::WholeFile file(options.path);
+  std::optional<files::WholeFile> file;
+  if (!options.write) file.emplace(options.path);
   std::vector<RowFormatter<R>> formatters = make_formatters<R>(database, scan, is_csv);
   const auto formatter_of = [&](std::size_t piece) -> RowFormatter<R>& {
     return formatters[piece % formatters.size()];
@@ -123,9 +124,10 @@ Exported write_rows(db::Database& database, const service::Scan& scan, const Exp
   std::string header;
   if (is_csv) append_csv_header<R>(header, scan.audience);
   std::uint64_t count = 0;
+  const auto put = [&](std::string_view text) { file ? file->write(text) : options.write(text); };
   const auto write = [&](const files::TextPiece& piece) {
-    file.write(std::exchange(header, {}));
-    file.write(piece.text);
+    if (!header.empty()) put(std::exchange(header, {}));
+    put(piece.text);
     count += static_cast<std::uint64_t>(piece.rows);
     if (options.check_interrupt) options.check_interrupt();
   };
@@ -148,9 +150,9 @@ Exported write_rows(db::Database& database, const service::Scan& scan, const Exp
       write(*piece);
     }
   }
-  file.write(header);
+  if (!header.empty()) put(header);
   Exported exported{count, head.get()};
-  file.commit();  // last, because whatever fails leaves no file
+  if (file) file->commit();  // last, because whatever fails leaves no file
   return exported;
 }
 
@@ -166,7 +168,7 @@ Exported export_rows(service::Service& service, const Principal& principal,
   if (options.format != "ndjson" && options.format != "csv") {
     throw Error::invalid("format", refused_text("ndjson or csv", options.format));
   }
-  if (service.database()->owns(options.path)) {
+  if (!options.write && service.database()->owns(options.path)) {
     throw Error::invalid("path", "is the store itself; name another file");
   }
   Exported exported;

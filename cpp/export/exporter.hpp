@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "service/journal.hpp"
 
@@ -16,6 +17,8 @@ struct ExportOptions {
   std::string format = "ndjson";  // or "csv"
   // Called often, by the thread of the caller. An exception ends the export without a file.
   std::function<void()> check_interrupt;
+  // Receives the text in pieces, by the thread of the caller; nothing is then written to `path`.
+  std::function<void(std::string_view)> write = {};
 };
 
 struct Exported {

@@ -156,6 +156,16 @@ class Store:
     ) -> tuple[int, tuple[int, str] | None]:
         """Returns the number of rows, and the journal's size and root; None for a client."""
 
+    def export_to(
+        self,
+        principal: Principal,
+        kind: str,
+        write: Callable[[bytes], None],
+        format: str,
+        parameters: list[tuple[str, str]],
+    ) -> None:
+        """Exports to a function, which is called with pieces of the text."""
+
     def stream(
         self,
         principal: Principal,

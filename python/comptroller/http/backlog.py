@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import threading
 from collections import deque
-from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+from comptroller.http.exchange import Disconnected
 from comptroller.http.spool import Spool, write_all
 
 _IN_MEMORY = 1 << 20  # bytes
@@ -22,79 +24,149 @@ _LEFT_FREE = 1 << 30
 class Backlog:
     """Bytes in order: a megabyte in memory, and what does not fit there in an unnamed file.
 
-    Without a gigabyte of free space, and without a folder, `fill` waits until the client has read.
+    A thread writes them, without a turn of the event loop, whose turns are long on a busy server.
+    Without a gigabyte of free space, and without a folder, it waits until the client has read.
 
     Args:
         folder: the folder of the file.
-        pool: writes and reads the file.
+        pool: reads and closes the file.
     """
 
     def __init__(self, folder: Path | None, pool: Executor) -> None:
         self._folder = folder
         self._pool = pool
+        self._loop = asyncio.get_running_loop()
+        self._has_more = asyncio.Event()
+        self._changed = threading.Condition()  # guards what follows
         self._pieces: deque[bytes] = deque()
         self._bytes = 0  # of the pieces, which precede those in the file
         self._spool: Spool | None = None
         self._read = self._written = 0  # bytes of the file
-        self._is_full = False
-        self._has_ended = False
-        self._failure: Exception | None = None
-        self._changed = asyncio.Condition()
+        self._has_ended = self._is_closed = False
+        self._is_full = False  # of the writing thread
 
-    async def fill(self, read: Callable[[int], Awaitable[bytes]]) -> None:
-        """Keeps what `read` returns, until that is empty or fails."""
-        try:
-            while piece := await read(_PIECE):
-                if self._has_room() or not await self._write(piece):
-                    await self._keep(piece)
-        except Exception as error:
-            self._failure = error
-        async with self._changed:
+    def write(self, data: bytes) -> None:
+        """Adds bytes. For one thread, not that of the loop.
+
+        Raises:
+            Disconnected: the backlog was closed.
+        """
+        left = memoryview(data)
+        while left := left[self._keep(left) :]:
+            if self._append(left):
+                return
+            self._wait_for_room()
+
+    def end(self) -> None:
+        """Ends the bytes."""
+        with self._changed:
             self._has_ended = True
-            self._changed.notify_all()
+        self._notify_reader()
 
     async def take(self) -> bytes:
         """Returns the next bytes, at least one; empty at the end.
 
         Raises:
-            Exception: that of `read`, after the bytes before it.
             RuntimeError: the file cannot be read.
         """
-        async with self._changed:
-            while not self._has_any() and not self._has_ended:
-                await self._changed.wait()
-        if self._pieces:
-            piece = self._pieces.popleft()
-            self._bytes -= len(piece)
-        elif self._spool and self._has_any():
-            piece = await self._read_file(self._spool)
-        elif self._failure:
-            raise self._failure
-        else:
-            return b""
-        async with self._changed:
-            self._changed.notify_all()
-        return piece
+        while True:
+            with self._changed:
+                self._has_more.clear()
+                if self._pieces:
+                    piece = self._pieces.popleft()
+                    self._bytes -= len(piece)
+                    self._changed.notify_all()
+                    return piece
+                spool = self._spool if self._read < self._written else None
+                if not spool and self._has_ended:
+                    return b""
+            if spool:
+                return await self._read_file(spool)
+            await self._has_more.wait()
 
     def close(self) -> None:
-        """Removes the file."""
-        if self._spool:
-            self._spool.close()
-            self._spool = None
+        """Removes the file; later writes fail."""
+        with self._changed:
+            self._is_closed = True
+            spool, self._spool = self._spool, None
+            self._changed.notify_all()
+        if spool:
+            spool.close()
 
-    def _has_any(self) -> bool:
-        return self._bytes > 0 or self._read < self._written
+    def _notify_reader(self) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(self._has_more.set)
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise Disconnected
 
     def _has_room(self) -> bool:
         return self._bytes < _IN_MEMORY and self._read == self._written
 
-    async def _keep(self, piece: bytes) -> None:
-        async with self._changed:
+    def _wait_for_room(self) -> None:
+        with self._changed:
             while not self._has_room():
-                await self._changed.wait()
-            self._pieces.append(piece)
-            self._bytes += len(piece)
-            self._changed.notify_all()
+                self._require_open()
+                self._changed.wait()
+
+    def _keep(self, data: memoryview) -> int:
+        """Keeps the bytes for which there is room in memory; returns their number."""
+        kept = 0
+        with self._changed:
+            self._require_open()
+            while kept < len(data) and self._has_room():
+                piece = bytes(data[kept : kept + _PIECE])
+                self._pieces.append(piece)
+                self._bytes += len(piece)
+                kept += len(piece)
+        self._notify_reader()
+        return kept
+
+    def _append(self, data: memoryview) -> bool:
+        """Adds bytes to the file, which begins anew after it was read; returns whether it did.
+
+        After a failure it writes no more until the file was read.
+        """
+        with self._changed:
+            if self._read == self._written:
+                self._is_full, self._read, self._written = False, 0, 0
+            at = self._written
+        if self._is_full or self._folder is None:
+            return False
+        try:
+            spool = self._held_spool(self._folder)
+            try:
+                _write(spool.descriptor, data, at)
+            finally:
+                spool.close()
+        except OSError:
+            self._is_full = True
+            return False
+        with self._changed:
+            self._written += len(data)
+        self._notify_reader()
+        return True
+
+    def _held_spool(self, folder: Path) -> Spool:
+        """Returns the file, which stays open until it is closed once more."""
+        if spool := self._hold(self._spool):
+            return spool
+        spool = Spool(folder, self._pool)
+        try:
+            self._hold(spool)
+        except Disconnected:
+            spool.close()
+            raise
+        return spool
+
+    def _hold(self, spool: Spool | None) -> Spool | None:
+        with self._changed:
+            self._require_open()
+            self._spool = spool
+            if spool:
+                spool.hold()
+        return spool
 
     async def _read_file(self, spool: Spool) -> bytes:
         try:
@@ -103,36 +175,16 @@ class Backlog:
                 raise OSError(errno.EIO, "it is too short")
         except OSError as error:
             raise RuntimeError(f"a spooled file cannot be read: {error.strerror}") from error
-        self._read += len(piece)
+        with self._changed:
+            self._read += len(piece)
+            self._changed.notify_all()
         return piece
 
-    async def _write(self, piece: bytes) -> bool:
-        """Adds a piece to the file, which begins anew after it was read; returns whether it did.
 
-        After a failure it writes no more until the file was read.
-        """
-        if self._read == self._written:
-            self._is_full, self._read, self._written = False, 0, 0
-        if self._is_full or self._folder is None:
-            return False
-        try:
-            spool = self._spool = self._spool or Spool(self._folder, self._pool)
-            await spool.run(partial(_append, spool.descriptor, piece, self._written))
-        except OSError:
-            self._is_full = True
-            if self._spool is None:
-                self._folder = None
-            return False
-        async with self._changed:
-            self._written += len(piece)
-            self._changed.notify_all()
-        return True
-
-
-def _append(descriptor: int, piece: bytes, at: int) -> None:
+def _write(descriptor: int, data: memoryview, at: int) -> None:
     if at == 0:
         os.ftruncate(descriptor, 0)
     system = os.fstatvfs(descriptor)
     if system.f_bavail * system.f_frsize < _LEFT_FREE:
         raise OSError(errno.ENOSPC, "too little free space")
-    write_all(descriptor, piece, at)
+    write_all(descriptor, data, at)

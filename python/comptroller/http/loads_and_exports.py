@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, contextmanager
@@ -183,11 +182,10 @@ class LoadsAndExports:
         if kind == "controls" and all(name != "include_deleted" for name, _ in filters):
             filters.append(("include_deleted", "true"))
 
-        def write_to(place: str) -> int:
-            rows, _ = self._store.export(caller.principal, kind, place, formats[0], filters)
-            return rows
+        def export(write: Callable[[bytes], None]) -> None:
+            self._store.export_to(caller.principal, kind, write, formats[0], filters)
 
-        async with self._turn(exchange), self._run(write_to) as (backlog, written):
+        async with self._turn(exchange), self._run(export) as (backlog, written):
             piece = await backlog.take()
             if not piece:
                 await written  # raises the error of the export, if there is one
@@ -232,31 +230,18 @@ class LoadsAndExports:
 
     @asynccontextmanager
     async def _run(
-        self, work: Callable[[str], int]
-    ) -> AsyncIterator[tuple[Backlog, asyncio.Future[int]]]:
-        """Runs `work` with the path of a pipe; yields what it writes, and its future result.
+        self, work: Callable[[Callable[[bytes], None]], None]
+    ) -> AsyncIterator[tuple[Backlog, asyncio.Future[None]]]:
+        """Runs `work` in a thread; yields what it writes, and its future end.
 
         When the context ends, `work` fails.
         """
-        reading, writing = os.pipe()
-        pipe = _Pipe(reading)
-        try:
-            job = self._pool.submit(work, f"/dev/fd/{writing}")
-        except BaseException:
-            os.close(writing)
-            pipe.close()
-            raise
-        # Closing the write end earlier would end the pipe before `work` has opened it.
-        job.add_done_callback(lambda _: os.close(writing))
-        written = asyncio.wrap_future(job)
-        written.add_done_callback(lambda done: done.cancelled() or done.exception())
         with closing(Backlog(self._folder, self._spooling)) as backlog:
-            filling = asyncio.ensure_future(backlog.fill(pipe.read))
-            filling.add_done_callback(lambda _: pipe.close())
-            try:
-                yield backlog, written
-            finally:
-                filling.cancel()
+            job = self._pool.submit(work, backlog.write)
+            job.add_done_callback(lambda _: backlog.end())
+            written = asyncio.wrap_future(job)
+            written.add_done_callback(lambda done: done.cancelled() or done.exception())
+            yield backlog, written
 
     async def _send_all(self, exchange: Exchange, piece: bytes, backlog: Backlog) -> None:
         # Some servers do not raise an error when they send to a disconnected client.
@@ -277,40 +262,7 @@ class LoadsAndExports:
             gone.cancel()
 
 
-class _Pipe:
-    """The read end of a pipe.
-
-    This class replaces a transport of uvloop, which closes the descriptor a second time, after
-    another thread may have reused its number.
-    """
-
-    def __init__(self, descriptor: int) -> None:
-        os.set_blocking(descriptor, False)
-        self._descriptor = descriptor
-
-    async def read(self, size: int) -> bytes:
-        """Returns the next bytes, at least one; empty at the end."""
-        while True:
-            try:
-                return os.read(self._descriptor, size)
-            except BlockingIOError:
-                await self._readable()
-
-    async def _readable(self) -> None:
-        loop = asyncio.get_running_loop()
-        readable = asyncio.Event()
-        loop.add_reader(self._descriptor, readable.set)
-        try:
-            await readable.wait()
-        finally:
-            loop.remove_reader(self._descriptor)
-
-    def close(self) -> None:
-        """Closes the read end; later writes to the pipe fail."""
-        os.close(self._descriptor)
-
-
-async def _require_complete(written: asyncio.Future[int]) -> None:
+async def _require_complete(written: asyncio.Future[None]) -> None:
     """Raises RuntimeError if the export failed, when it is too late for an error response."""
     try:
         await written

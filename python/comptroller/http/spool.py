@@ -34,8 +34,7 @@ class Spool:
 
     async def run(self, work: Callable[[], R], pool: Executor | None = None) -> R:
         """Runs `work` in a thread of a pool; cancelling the caller does not stop the thread."""
-        with self._lock:
-            self._users += 1
+        self.hold()
         try:
             job = (pool or self._pool).submit(work)
         except BaseException:
@@ -44,8 +43,13 @@ class Spool:
         job.add_done_callback(lambda _: self.close())
         return await asyncio.wrap_future(job)
 
+    def hold(self) -> None:
+        """Keeps the file open until it is closed once more than before."""
+        with self._lock:
+            self._users += 1
+
     def close(self) -> None:
-        """Closes the file, now or when its last thread has finished.
+        """Closes the file, now or when its last user has closed it.
 
         A thread of the pool closes it, because the system takes 0.1 s to free a gigabyte.
         """
@@ -59,7 +63,7 @@ class Spool:
                 self._file.close()
 
 
-def write_all(descriptor: int, data: bytes, at: int) -> None:
+def write_all(descriptor: int, data: bytes | memoryview, at: int) -> None:
     """Writes all bytes to a place of a file."""
     left = memoryview(data)
     while left:

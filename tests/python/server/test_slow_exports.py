@@ -8,8 +8,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -23,6 +22,7 @@ pytest.importorskip("httptools")
 
 from comptroller.http import EveryoneIsOperator, app, backlog
 from comptroller.http.backlog import Backlog
+from comptroller.http.exchange import Disconnected
 from comptroller.http.loads_and_exports import MAX_EXPORTS
 from slow_exports import CLAIMS, exporting
 
@@ -79,14 +79,26 @@ class Disk:
 PRODUCED = Random(1).randbytes(5 << 20)
 
 
-def produce() -> Callable[[int], Awaitable[bytes]]:
-    left = iter(range(0, len(PRODUCED), 64 << 10))
+def produce(backlog: Backlog) -> None:
+    """Writes PRODUCED, in pieces of many sizes, one of which is larger than the memory."""
+    sizes = Random(2)
+    at = 0
+    while at < len(PRODUCED):
+        size = sizes.choice([1, 1000, 64 << 10, 100_000, 1_500_000])
+        backlog.write(PRODUCED[at : at + size])
+        at += size
+    backlog.end()
 
-    async def read(size: int) -> bytes:
-        at = next(left, len(PRODUCED))
-        return PRODUCED[at : at + size]
 
-    return read
+def descriptors() -> int:
+    return len(list(Path("/dev/fd").iterdir()))
+
+
+async def rest_of(backlog: Backlog) -> bytes:
+    taken = bytearray()
+    while piece := await backlog.take():
+        taken += piece
+    return bytes(taken)
 
 
 @pytest.mark.parametrize(
@@ -108,18 +120,39 @@ def test_a_backlog_keeps_all_bytes_in_order(
     async def move() -> bytes:
         place = None if folder is None else tmp_path / folder
         with ThreadPoolExecutor(2) as pool, closing(Backlog(place, pool)) as backlog:
-            filling = asyncio.ensure_future(backlog.fill(produce()))
+            writing = pool.submit(produce, backlog)
             taken = await backlog.take()
-            done, _ = await asyncio.wait([filling], timeout=0.2 if waits else None)
+            done, _ = wait([writing], timeout=0.2 if waits else None)
             assert bool(done) != waits
-            while piece := await backlog.take():
-                taken += piece
-            await filling
+            taken += await rest_of(backlog)
+            writing.result()
         return taken
 
-    before = len(list(Path("/dev/fd").iterdir()))
+    before = descriptors()
     assert asyncio.run(move()) == PRODUCED
-    assert len(list(Path("/dev/fd").iterdir())) == before
+    assert descriptors() == before
+
+
+@pytest.mark.parametrize("folder", [".", None])
+def test_a_producer_is_as_fast_as_its_disk(tmp_path: Path, folder: str | None) -> None:
+    """It waits for no turn of the event loop; without a file, it fails when the client goes."""
+
+    async def run() -> None:
+        place = None if folder is None else tmp_path / folder
+        with ThreadPoolExecutor(1) as pool, closing(Backlog(place, pool)) as backlog:
+            writing = pool.submit(produce, backlog)
+            if folder:
+                writing.result()  # during which the loop has no turn
+            backlog.close()
+            if not folder:
+                with pytest.raises(Disconnected):
+                    writing.result()
+            with pytest.raises(Disconnected):
+                backlog.write(b"more")
+
+    before = descriptors()
+    asyncio.run(run())
+    assert descriptors() == before
 
 
 def test_a_backlog_leaves_free_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,10 +164,11 @@ def test_a_backlog_leaves_free_space(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(os, "fstatvfs", little)
 
     async def is_waiting() -> bool:
-        with ThreadPoolExecutor(1) as pool, closing(Backlog(tmp_path, pool)) as backlog:
-            filling = asyncio.ensure_future(backlog.fill(produce()))
-            done, _ = await asyncio.wait([filling], timeout=0.2)
-            filling.cancel()
+        with ThreadPoolExecutor(2) as pool:
+            with closing(Backlog(tmp_path, pool)) as backlog:
+                writing = pool.submit(produce, backlog)
+                done, _ = wait([writing], timeout=0.2)
+            assert isinstance(writing.exception(), Disconnected)
             return not done
 
     assert asyncio.run(is_waiting())
@@ -152,32 +186,17 @@ def test_a_file_that_was_read_begins_anew(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "pwrite", noted)
 
     async def move() -> bytes:
-        taken = b""
+        taken = bytearray()
         with ThreadPoolExecutor(2) as pool, closing(Backlog(tmp_path, pool)) as backlog:
-            read, may_read = produce(), asyncio.Semaphore(0)
-
-            async def at_times(size: int) -> bytes:
-                await may_read.acquire()
-                return await read(size)
-
-            filling = asyncio.ensure_future(backlog.fill(at_times))
-            for _ in range(3):  # times 1.5 MB
-                for _ in range(24):
-                    may_read.release()
-                while not may_read.locked():
-                    await asyncio.sleep(0)
-                for _ in range(24):
+            for at in range(0, len(PRODUCED), 1_500_000):
+                piece = PRODUCED[at : at + 1_500_000]
+                pool.submit(backlog.write, piece).result()
+                while len(taken) < at + len(piece):
                     taken += await backlog.take()
-            for _ in range(20):
-                may_read.release()
-            while piece := await backlog.take():
-                taken += piece
-            await filling
-        return taken
+        return bytes(taken)
 
     assert asyncio.run(move()) == PRODUCED
-    assert places.count(0) > 1
-    assert max(places) < 1 << 20
+    assert places == [0, 0, 0]
 
 
 def test_a_file_that_cannot_be_read_is_a_failure(
@@ -190,27 +209,12 @@ def test_a_file_that_cannot_be_read_is_a_failure(
 
     async def move() -> None:
         with ThreadPoolExecutor(2) as pool, closing(Backlog(tmp_path, pool)) as backlog:
-            await backlog.fill(produce())
-            while await backlog.take():
-                pass
+            pool.submit(produce, backlog).result()
+            await rest_of(backlog)
 
     monkeypatch.setattr(os, "pread", fail)
     with pytest.raises(RuntimeError, match="a spooled file cannot be read"):
         asyncio.run(move())
-
-
-def test_a_failure_of_the_producer_follows_its_bytes(tmp_path: Path) -> None:
-    async def read(_size: int, given: list[bytes] = [b"first"]) -> bytes:  # noqa: B006
-        return given.pop()
-
-    async def move() -> None:
-        with ThreadPoolExecutor(1) as pool, closing(Backlog(tmp_path, pool)) as backlog:
-            await backlog.fill(read)
-            assert await backlog.take() == b"first"
-            with pytest.raises(IndexError):
-                await backlog.take()
-
-    asyncio.run(move())
 
 
 class Client:
