@@ -114,6 +114,22 @@ def test_a_client_that_reads_nothing_is_disconnected(impatient_server: Running) 
         assert len(rest(connected)) < 40 << 20  # each response is more than a megabyte
 
 
+def test_a_client_that_reads_slowly_is_not_taken_for_one_that_reads_nothing(
+    impatient_server: Running,
+) -> None:
+    """Although the system would hold megabytes for it, and accept no more for long."""
+    script = b"GET /docs/swagger_bundle.js HTTP/1.1\r\nHost: here\r\n\r\n"
+    with impatient_server.connection() as connected:
+        connected.sendall(script * 20 + LAST)
+        received, pause = bytearray(), threading.Event()
+        ends = time.monotonic() + 10 * SOON_S
+        while time.monotonic() < ends:
+            received += connected.recv(32 << 10)
+            pause.wait(SOON_S / 10)
+        received += rest(connected)
+    assert received.count(b"HTTP/1.1 200") == 21
+
+
 def test_a_slow_reader_gets_the_complete_response(impatient_server: Running) -> None:
     script = b"GET /docs/swagger_bundle.js HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"
     whole = impatient_server.answer(script)
