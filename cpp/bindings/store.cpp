@@ -275,8 +275,8 @@ void export_to(const Store& store, const Principal& principal, std::string kind,
     const GilHeld held;
     call_python(write, py::bytes(text.data(), text.size()));
   };
-  exporting::ExportOptions options{std::move(kind), {}, std::move(format), &handle_signals,
-                                   write_bytes};
+  exporting::ExportOptions options{
+      std::move(kind), {}, std::move(format), &handle_signals, write_bytes};
   interruptibly([&] {
     exporting::export_rows(*store.service(), principal, options, to_parameters(parameters));
   });
