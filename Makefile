@@ -19,6 +19,7 @@
 #                   instructions need valgrind
 #   make coverage   an HTML report of the core's branches that the tests take
 #   make sanitize   the tests of the core under SANITIZE (address,undefined; or thread)
+#   make sanitize-python   the tests of the package, with its core under the address and undefined sanitizers
 #   make fuzz       each fuzz target for FUZZ_S seconds (60), or those of FUZZ; needs CLANG (clang++)
 #   make torture-planted   which tests find the defects of tests/planted, or those of PLANTED; takes hours
 #   make clean
@@ -32,6 +33,7 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 SANITIZE ?= address,undefined
+SANITIZED_TESTS ?= -m 'not slow and not postgresql'
 SANITIZED = build/sanitize$(if $(filter thread,$(SANITIZE)),-thread)
 CLANG ?= clang++
 FUZZ_S ?= 60
@@ -49,7 +51,7 @@ endif
 CPP_FILES := $(shell find cpp tests/cpp tests/faults tests/power -name '*.cpp' -o -name '*.hpp')
 CORE_FILES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.sql')
 
-.PHONY: help demo test test-postgresql test-postgresql-newest check torture torture-planted lint generate docs pictures wheels bench coverage sanitize fuzz clean
+.PHONY: help demo test test-postgresql test-postgresql-newest check torture torture-planted lint generate docs pictures wheels bench coverage sanitize sanitize-python fuzz clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -118,6 +120,15 @@ sanitize: | system
 	@$(SANITIZED)/comptroller_tests --no-version
 	@$(call replay,$(SANITIZED))
 	@for target in $(filter-out builder commits,$(FUZZ_FORMAT)); do $(SANITIZED)/fuzz_$$target -n 2000 1; done
+
+# The sanitizer comes first of all libraries; that of C++ must be there when it starts. Python frees little
+# when it ends, so leaks are not looked for.
+sanitize-python: .venv/sanitized/created
+	@rm -f build/sanitized/report*
+	@LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0:log_path=$(CURDIR)/build/sanitized/report \
+	  .venv/sanitized/bin/python -m pytest -n auto --dist loadfile -p no:schemathesis $(SANITIZED_TESTS)
+	@! cat build/sanitized/report* 2>/dev/null
 
 fuzz: | system
 	@cmake -S . -B build/fuzz -G Ninja $(CORE_TESTS) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=$(CLANG) \
@@ -204,6 +215,16 @@ test-system: | system
 	@$(PYTHON) -m venv .venv/wheel
 	@.venv/wheel/bin/python -m pip --disable-pip-version-check install --quiet --only-binary :all: \
 	  build/wheels/checked/*.whl
+	@touch $@
+
+# An environment whose package is compiled with sanitizers; everything else is that of the tests.
+.venv/sanitized/created: .venv/builders .venv/tools build/package-files $(CORE_FILES) | system
+	@rm -rf .venv/sanitized
+	@$(PYTHON) -m venv --without-pip .venv/sanitized
+	@$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	  >$$(.venv/sanitized/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/tests.pth
+	@$(PIP) --python .venv/sanitized install --quiet --no-deps --no-build-isolation -Cbuild-dir=build/sanitized \
+	  -Ccmake.build-type=RelWithDebInfo -Ccmake.define.COMPTROLLER_SANITIZE=address,undefined .
 	@touch $@
 
 # The benchmarks run what users install, which is optimised across files. They also build a wheel.

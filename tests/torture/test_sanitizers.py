@@ -10,15 +10,14 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-# Both compile the whole core.
+# All compile the whole core.
 pytestmark = pytest.mark.promise(18, minutes=90, alone=True)
 
 
-@pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
-def test_sanitizers(sanitizers: str, figures: dict[str, Any]) -> None:
-    """The tests of the core, of SQLite's format, and the committed inputs of the fuzz targets"""
+def _make(*arguments: str) -> str:
+    """Runs make; returns what it prints."""
     done = subprocess.run(
-        ["make", "sanitize", f"SANITIZE={sanitizers}"],
+        ["make", *arguments],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -26,7 +25,23 @@ def test_sanitizers(sanitizers: str, figures: dict[str, Any]) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-20_000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
+def test_sanitizers(sanitizers: str, figures: dict[str, Any]) -> None:
+    """The tests of the core, of SQLite's format, and the committed inputs of the fuzz targets"""
+    printed = _make("sanitize", f"SANITIZE={sanitizers}")
     for what in ("test cases", "assertions"):
-        figures[what] = sum(map(int, re.findall(rf"{what}: +(\d+)", done.stdout)))
+        figures[what] = sum(map(int, re.findall(rf"{what}: +(\d+)", printed)))
     figures["reports"] = 0
     assert figures["test cases"] > 500
+
+
+def test_sanitizers_of_the_module(figures: dict[str, Any]) -> None:
+    """The tests of the package that are not slow, with its core under address and undefined"""
+    passed = re.search(r"(\d+) passed", _make("sanitize-python"))
+    assert passed
+    figures["cases"] = int(passed[1])
+    figures["reports"] = 0
+    assert figures["cases"] > 10_000
