@@ -151,10 +151,24 @@ void WholeFile::write(std::string_view bytes) {
     const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
     if (count >= 0) {
       bytes.remove_prefix(static_cast<std::size_t>(count));
+      written_ += count;
     } else if (errno != EINTR) {
       fail(errno);
     }
   }
+  begin_transfer();
+}
+
+// The file system may make the commit of a store wait for all that this file has not transferred.
+void WholeFile::begin_transfer() noexcept {
+#ifdef __linux__
+  constexpr off_t least = off_t{1} << 20;
+  if (is_direct_ || written_ - transferred_ < least) return;
+  // Only a hint; a failed transfer is reported when the file is synchronised.
+  std::ignore =
+      ::sync_file_range(descriptor_, transferred_, written_ - transferred_, SYNC_FILE_RANGE_WRITE);
+  transferred_ = written_;
+#endif
 }
 
 void WholeFile::synchronise() {

@@ -50,6 +50,7 @@ class WholeFile {
   void open_direct(int descriptor);
   void open_unfinished(mode_t mode);
   int take_name();
+  void begin_transfer() noexcept;
   void close() noexcept;
   [[noreturn]] void fail(int reason);  // an errno value
 
@@ -58,6 +59,8 @@ class WholeFile {
   std::optional<Access> replaced_;  // of the replaced file
   int descriptor_ = -1;
   bool is_direct_ = false;
+  off_t written_ = 0;
+  off_t transferred_ = 0;  // to the disk, or about to be
   std::string unfinished_path_;  // empty while the unfinished file has no name
 };
 

@@ -64,8 +64,13 @@ class Spool:
 
 
 def write_all(descriptor: int, data: bytes | memoryview, at: int) -> None:
-    """Writes all bytes to a place of a file."""
-    left = memoryview(data)
+    """Writes all bytes to a place of a file, and begins their transfer to the disk.
+
+    Otherwise the file system may make a commit of the store wait for all of them.
+    """
+    left, place = memoryview(data), at
     while left:
-        written = os.pwrite(descriptor, left, at)
-        left, at = left[written:], at + written
+        written = os.pwrite(descriptor, left, place)
+        left, place = left[written:], place + written
+    if hasattr(os, "posix_fadvise"):  # not on macOS
+        os.posix_fadvise(descriptor, at, len(data), os.POSIX_FADV_DONTNEED)

@@ -147,7 +147,7 @@ def foreign_files(folder: Path, closing: ExitStack) -> list[IO[bytes]]:
 def test_a_thread_never_writes_to_another_descriptor(
     operator: comptroller.Service, tmp_path: Path, disk: SlowDisk, what: str
 ) -> None:
-    load(operator, "claims", *(claim(id=f"c-{number}") for number in range(1000)))
+    load(operator, "claims", *(claim(id=f"c-{number}") for number in range(4000)))
     application = app(operator, authenticator=EveryoneIsOperator())
     body = [LINE % b"mine", LINE % b"mine-too", b""]
 
