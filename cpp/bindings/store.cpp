@@ -272,8 +272,11 @@ py::tuple export_rows(const Store& store, const Principal& principal, std::strin
 void export_to(const Store& store, const Principal& principal, std::string kind,
                const py::object& write, std::string format, const Parameters& parameters) {
   const auto write_bytes = [&](std::string_view text) {
-    const GilHeld held;
-    call_python(write, py::bytes(text.data(), text.size()));
+    constexpr std::size_t most = std::size_t{256} << 10U;  // copied while other threads wait
+    for (; !text.empty(); text.remove_prefix(std::min(most, text.size()))) {
+      const GilHeld held;
+      call_python(write, py::bytes(text.data(), std::min(most, text.size())));
+    }
   };
   exporting::ExportOptions options{
       std::move(kind), {}, std::move(format), &handle_signals, write_bytes};

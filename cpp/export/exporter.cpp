@@ -120,7 +120,7 @@ Exported write_rows(db::Database& database, const service::Scan& scan, const Exp
     return formatters[piece % formatters.size()];
   };
 
-  // It is written with the first rows, so that an early failure writes nothing to a pipe.
+  // It is written with the first rows, so that an early failure writes nothing.
   std::string header;
   if (is_csv) append_csv_header<R>(header, scan.audience);
   std::uint64_t count = 0;

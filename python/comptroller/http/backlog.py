@@ -13,10 +13,12 @@ from functools import partial
 from pathlib import Path
 
 from comptroller.http.exchange import Disconnected
-from comptroller.http.spool import Spool, write_all
+from comptroller.http.spool import Spool
 
 _IN_MEMORY = 1 << 20  # bytes
 _PIECE = 64 << 10  # bytes
+# A loop that ends without ending its tasks does not close their backlogs.
+_LOOK_EVERY_S = 1.0
 #: What a backlog leaves of the free space in its folder, for the store, in bytes.
 _LEFT_FREE = 1 << 30
 
@@ -53,9 +55,10 @@ class Backlog:
         """
         left = memoryview(data)
         while left := left[self._keep(left) :]:
-            if self._append(left):
-                return
-            self._wait_for_room()
+            if written := self._append(left):
+                left = left[written:]
+            else:
+                self._wait_for_room()
 
     def end(self) -> None:
         """Ends the bytes."""
@@ -77,11 +80,11 @@ class Backlog:
                     self._bytes -= len(piece)
                     self._changed.notify_all()
                     return piece
-                spool = self._spool if self._read < self._written else None
-                if not spool and self._has_ended:
+                spool, at, size = self._spool, self._read, self._written - self._read
+                if size == 0 and self._has_ended:
                     return b""
-            if spool:
-                return await self._read_file(spool)
+            if spool and size:
+                return await self._read_file(spool, min(size, _PIECE), at)
             await self._has_more.wait()
 
     def close(self) -> None:
@@ -98,7 +101,7 @@ class Backlog:
             self._loop.call_soon_threadsafe(self._has_more.set)
 
     def _require_open(self) -> None:
-        if self._is_closed:
+        if self._is_closed or self._loop.is_closed():
             raise Disconnected
 
     def _has_room(self) -> bool:
@@ -108,7 +111,7 @@ class Backlog:
         with self._changed:
             while not self._has_room():
                 self._require_open()
-                self._changed.wait()
+                self._changed.wait(_LOOK_EVERY_S)
 
     def _keep(self, data: memoryview) -> int:
         """Keeps the bytes for which there is room in memory; returns their number."""
@@ -123,30 +126,31 @@ class Backlog:
         self._notify_reader()
         return kept
 
-    def _append(self, data: memoryview) -> bool:
-        """Adds bytes to the file, which begins anew after it was read; returns whether it did.
+    def _append(self, data: memoryview) -> int:
+        """Adds bytes to the file, which begins anew after it was read; returns their number.
 
-        After a failure it writes no more until the file was read.
+        After a failure it adds none until the file was read.
         """
         with self._changed:
             if self._read == self._written:
                 self._is_full, self._read, self._written = False, 0, 0
             at = self._written
         if self._is_full or self._folder is None:
-            return False
+            return 0
         try:
             spool = self._held_spool(self._folder)
             try:
-                _write(spool.descriptor, data, at)
+                _make_room(spool.descriptor, at)
+                written = spool.write(data, at)
             finally:
                 spool.close()
         except OSError:
             self._is_full = True
-            return False
+            return 0
         with self._changed:
-            self._written += len(data)
+            self._written += written
         self._notify_reader()
-        return True
+        return written
 
     def _held_spool(self, folder: Path) -> Spool:
         """Returns the file, which stays open until it is closed once more."""
@@ -168,9 +172,9 @@ class Backlog:
                 spool.hold()
         return spool
 
-    async def _read_file(self, spool: Spool) -> bytes:
+    async def _read_file(self, spool: Spool, size: int, at: int) -> bytes:
         try:
-            piece = await spool.run(partial(os.pread, spool.descriptor, _PIECE, self._read))
+            piece = await spool.run(partial(os.pread, spool.descriptor, size, at))
             if not piece:
                 raise OSError(errno.EIO, "it is too short")
         except OSError as error:
@@ -181,10 +185,10 @@ class Backlog:
         return piece
 
 
-def _write(descriptor: int, data: memoryview, at: int) -> None:
+def _make_room(descriptor: int, at: int) -> None:
+    """Removes what was read; raises OSError without the space that a backlog leaves."""
     if at == 0:
         os.ftruncate(descriptor, 0)
     system = os.fstatvfs(descriptor)
     if system.f_bavail * system.f_frsize < _LEFT_FREE:
         raise OSError(errno.ENOSPC, "too little free space")
-    write_all(descriptor, data, at)

@@ -20,7 +20,7 @@ from comptroller.http.authentication import Caller, require_scope
 from comptroller.http.backlog import Backlog
 from comptroller.http.exchange import PIECEWISE, Disconnected, Exchange, Headers
 from comptroller.http.problems import problem
-from comptroller.http.spool import Spool, write_all
+from comptroller.http.spool import Spool
 from comptroller.local import LocalHost
 from comptroller.values import KINDS
 
@@ -140,7 +140,7 @@ class LoadsAndExports:
     async def _receive(self, exchange: Exchange, spool: Spool) -> None:
         chunks, size = exchange.chunks(), 0
         while chunk := await self._next(chunks):
-            await spool.run(partial(write_all, spool.descriptor, chunk, size))
+            await spool.run(partial(spool.write_all, chunk, size))
             size += len(chunk)
 
     async def _next(self, chunks: AsyncIterator[bytes]) -> bytes:
@@ -241,7 +241,10 @@ class LoadsAndExports:
             job.add_done_callback(lambda _: backlog.end())
             written = asyncio.wrap_future(job)
             written.add_done_callback(lambda done: done.cancelled() or done.exception())
-            yield backlog, written
+            try:
+                yield backlog, written
+            finally:
+                written.cancel()  # if it has not begun
 
     async def _send_all(self, exchange: Exchange, piece: bytes, backlog: Backlog) -> None:
         # Some servers do not raise an error when they send to a disconnected client.

@@ -7,11 +7,14 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TypeVar
 
 R = TypeVar("R")
+
+_TRANSFERRED_FROM = 1 << 20  # bytes
 
 
 class Spool:
@@ -30,6 +33,7 @@ class Spool:
         self._pool = pool
         self._lock = threading.Lock()
         self._users = 1
+        self._transferred = 0  # bytes of the file
         self.descriptor = self._file.fileno()
 
     async def run(self, work: Callable[[], R], pool: Executor | None = None) -> R:
@@ -42,6 +46,31 @@ class Spool:
             raise
         job.add_done_callback(lambda _: self.close())
         return await asyncio.wrap_future(job)
+
+    def write(self, data: bytes | memoryview, at: int) -> int:
+        """Writes bytes to a place, at or after the previous one, or to the beginning.
+
+        Begins their transfer to the disk, so that a commit of the store does not wait for many.
+        For one thread at a time.
+
+        Returns:
+            How many it wrote, at least one.
+        """
+        written = os.pwrite(self.descriptor, data, at)
+        begin, end = self._transferred if at else 0, at + written
+        if end - begin >= _TRANSFERRED_FROM and hasattr(os, "posix_fadvise"):  # not on macOS
+            with suppress(OSError):  # it is only a hint
+                os.posix_fadvise(self.descriptor, begin, end - begin, os.POSIX_FADV_DONTNEED)
+            begin = end
+        self._transferred = begin
+        return written
+
+    def write_all(self, data: bytes, at: int) -> None:
+        """Writes all bytes to a place, as `write` does."""
+        left = memoryview(data)
+        while left:
+            written = self.write(left, at)
+            left, at = left[written:], at + written
 
     def hold(self) -> None:
         """Keeps the file open until it is closed once more than before."""
@@ -61,16 +90,3 @@ class Spool:
                 self._pool.submit(self._file.close)
             except RuntimeError:  # the pool has ended
                 self._file.close()
-
-
-def write_all(descriptor: int, data: bytes | memoryview, at: int) -> None:
-    """Writes all bytes to a place of a file, and begins their transfer to the disk.
-
-    Otherwise the file system may make a commit of the store wait for all of them.
-    """
-    left, place = memoryview(data), at
-    while left:
-        written = os.pwrite(descriptor, left, place)
-        left, place = left[written:], place + written
-    if hasattr(os, "posix_fadvise"):  # not on macOS
-        os.posix_fadvise(descriptor, at, len(data), os.POSIX_FADV_DONTNEED)

@@ -115,17 +115,18 @@ def test_a_client_that_reads_nothing_is_disconnected(impatient_server: Running) 
 
 
 def test_a_client_that_reads_slowly_is_not_taken_for_one_that_reads_nothing(
-    impatient_server: Running,
+    store_path: Path,
 ) -> None:
     """Although the system would hold megabytes for it, and accept no more for long."""
     script = b"GET /docs/swagger_bundle.js HTTP/1.1\r\nHost: here\r\n\r\n"
-    with impatient_server.connection() as connected:
+    patience_s = 2.0
+    with running(store_path, patience_s) as server, server.connection() as connected:
         connected.sendall(script * 20 + LAST)
         received, pause = bytearray(), threading.Event()
-        ends = time.monotonic() + 10 * SOON_S
+        ends = time.monotonic() + 3 * patience_s
         while time.monotonic() < ends:
             received += connected.recv(32 << 10)
-            pause.wait(SOON_S / 10)
+            pause.wait(0.1)
         received += rest(connected)
     assert received.count(b"HTTP/1.1 200") == 21
 

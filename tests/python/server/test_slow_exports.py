@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
 from random import Random
@@ -64,16 +64,20 @@ def test_the_log_is_free_while_a_client_has_not_read_an_export(store_path: Path)
 
 
 class Disk:
-    """Writes half of what it is given, and has space for some bytes."""
+    """Writes half of what it is given, has space for some bytes, and takes no hints."""
 
     def __init__(self, space: int) -> None:
         self._space = space
         self._write = os.pwrite
 
     def write(self, descriptor: int, data: bytes, at: int) -> int:
-        if at + len(data) > self._space:
+        written = min((len(data) + 1) // 2, self._space - at)
+        if written <= 0:
             raise OSError(errno.ENOSPC, "full")
-        return self._write(descriptor, data[: (len(data) + 1) // 2], at)
+        return self._write(descriptor, data[:written], at)
+
+    def advise(self, *_: int) -> None:
+        raise OSError(errno.ENOSYS, "unknown")
 
 
 PRODUCED = Random(1).randbytes(5 << 20)
@@ -116,6 +120,7 @@ def test_a_backlog_keeps_all_bytes_in_order(
 ) -> None:
     """Without space it waits for the client."""
     monkeypatch.setattr(os, "pwrite", Disk(space).write)
+    monkeypatch.setattr(os, "posix_fadvise", Disk(space).advise, raising=False)
 
     async def move() -> bytes:
         place = None if folder is None else tmp_path / folder
@@ -153,6 +158,40 @@ def test_a_producer_is_as_fast_as_its_disk(tmp_path: Path, folder: str | None) -
     before = descriptors()
     asyncio.run(run())
     assert descriptors() == before
+
+
+@pytest.mark.parametrize("space", [8 << 20, 1_000_001, 300_000, 0])
+def test_a_client_may_read_while_a_backlog_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, space: int
+) -> None:
+    monkeypatch.setattr(os, "pwrite", Disk(space).write)
+    monkeypatch.setattr(backlog, "_IN_MEMORY", 100_000)
+
+    async def move() -> bytes:
+        with ThreadPoolExecutor(2) as pool, closing(Backlog(tmp_path, pool)) as backlog:
+            writing = pool.submit(produce, backlog)
+            taken = await rest_of(backlog)
+            writing.result()
+        return taken
+
+    for _ in range(5):
+        assert asyncio.run(move()) == PRODUCED
+
+
+def test_a_producer_ends_with_a_loop_that_does_not_end_its_tasks() -> None:
+    loop = asyncio.new_event_loop()
+
+    async def begin(pool: ThreadPoolExecutor) -> tuple[Future[None], Backlog]:
+        backlog = Backlog(None, pool)
+        writing = pool.submit(produce, backlog)
+        await backlog.take()
+        return writing, backlog
+
+    with ThreadPoolExecutor(1) as pool:
+        writing, backlog = loop.run_until_complete(begin(pool))
+        loop.close()
+        assert isinstance(writing.exception(SOON_S), Disconnected)
+        backlog.close()
 
 
 def test_a_backlog_leaves_free_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
