@@ -39,7 +39,7 @@ def test_sanitizers(sanitizers: str, figures: dict[str, Any]) -> None:
 
 
 def test_sanitizers_of_the_module(figures: dict[str, Any]) -> None:
-    """The tests of the package that are not slow, with its core under address and undefined"""
+    """Tests of the package that are not slow, with its core under address and undefined"""
     passed = re.search(r"(\d+) passed", _make("sanitize-python"))
     assert passed
     figures["cases"] = int(passed[1])
