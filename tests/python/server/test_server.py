@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("httptools")
 
+from comptroller.http.server.connection import IDLE_S
 from guarded_server import LAST, LIST, Running, rest, running, status
 
 SOON_S = 0.3
@@ -129,6 +130,20 @@ def test_a_client_that_reads_slowly_is_not_taken_for_one_that_reads_nothing(
             pause.wait(0.1)
         received += rest(connected)
     assert received.count(b"HTTP/1.1 200") == 21
+
+
+def test_a_request_that_arrived_while_the_process_was_paused_is_answered(
+    default_server: Running,
+) -> None:
+    """Although its connection seems to have been idle for too long."""
+    with default_server.connection() as connected:
+        connected.sendall(LIST)
+        assert connected.recv(1 << 16).startswith(b"HTTP/1.1 200")
+        default_server.process.send_signal(signal.SIGSTOP)
+        connected.sendall(LAST)
+        threading.Event().wait(IDLE_S + 1)
+        default_server.process.send_signal(signal.SIGCONT)
+        assert status(rest(connected)) == 200
 
 
 def test_a_slow_reader_gets_the_complete_response(impatient_server: Running) -> None:
