@@ -33,7 +33,8 @@ MAKEFLAGS += --no-print-directory
 PYTHON ?= python3
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 SANITIZE ?= address,undefined
-# Not those that bound or measure memory, and not those that preload a library of their own.
+# Sanitizers need much memory and must be the first library: left out are tests that bound or measure memory,
+# and those that preload a library of their own.
 SANITIZED_TESTS ?= $(addprefix tests/python/,bulk http oauth operations remote server store webhooks) \
   -m 'not slow and not postgresql' -k 'not memory and not power_loss'
 SANITIZED = build/sanitize$(if $(filter thread,$(SANITIZE)),-thread)
