@@ -60,7 +60,7 @@ class WholeFile {
   int descriptor_ = -1;
   bool is_direct_ = false;
   off_t written_ = 0;
-  off_t transferred_ = 0;  // to the disk, or about to be
+  off_t transferred_ = 0;        // to the disk, or about to be
   std::string unfinished_path_;  // empty while the unfinished file has no name
 };
 
