@@ -22,6 +22,13 @@ std::string fingerprint_of(std::string_view request) {
   return {reinterpret_cast<const char*>(hash.data()), hash.size()};
 }
 
+// Whether a rule refused the request, so that its transaction can go on. The reason may be the
+// effect of an equal request that another server executed meanwhile.
+bool is_refusal(const Error& error) {
+  constexpr int first_of_server = 500;
+  return problem(error.code()).status < first_of_server;
+}
+
 }  // namespace
 
 PendingWrite::PendingWrite(CallResources& resources, Principal principal, const Call& call)
@@ -52,7 +59,13 @@ void PendingWrite::run(db::Connection& connection) {
     return;
   }
   origin.idempotency_key = journal::bytes_of(journal::sha256(key.key));
-  answer_ = {resources_.write(prepared_, principal_, connection, std::move(origin)), false};
+  try {
+    answer_ = {resources_.write(prepared_, principal_, connection, std::move(origin)), false};
+  } catch (const Error& error) {
+    if (!connection.locks_rows() || !is_refusal(error)) throw;
+    if (!store::find_answer(connection, key, now)) throw;
+    throw db::Conflict(Code::internal, "the key was used by another write");
+  }
   store::keep_answer(connection, key, {fingerprint, answer_.body}, now);
   if (store::delete_expired_answers(connection, now)) resources_.background.start();
 }

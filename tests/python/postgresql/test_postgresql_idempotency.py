@@ -1,0 +1,3 @@
+"""Runs the tests of idempotency keys with a database."""
+
+from test_idempotency import *  # noqa: F403
