@@ -1,6 +1,8 @@
 #include "db/postgresql/connection.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <unordered_set>
 #include <utility>
 
 #include "db/postgresql/values.hpp"
@@ -12,7 +14,7 @@ namespace {
 
 constexpr const char* read_only = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 constexpr std::size_t runs_ahead = 256;  // that are sent together
-constexpr int max_attempts = 5;          // of a COPY that meets other writes
+constexpr int max_attempts = 5;          // of a row that other writes insert
 
 std::unique_ptr<Symbols> make_symbols(PostgresqlConnection& connection, SharedSymbols* shared) {
   if (shared == nullptr) return std::make_unique<Symbols>(connection);
@@ -112,22 +114,31 @@ std::vector<std::int64_t> PostgresqlConnection::take_keys(std::string_view table
   return keys;
 }
 
-void PostgresqlConnection::remove_stored(const InsertStatement& statement, std::size_t column,
-                                         const CopiedRows& copied, RowsById& rows) {
+std::vector<std::size_t> PostgresqlConnection::not_stored(const InsertStatement& statement,
+                                                          std::size_t column,
+                                                          const CopiedRows& copied,
+                                                          std::span<const std::size_t> rows) {
   const unsigned type = copied.type(column);
   std::vector<Value> ids;
   ids.reserve(rows.size());
-  for (const auto& [id, row] : rows) ids.push_back(decode(id.substr(length_size), type));
+  for (const std::size_t row : rows) {
+    ids.push_back(decode(copied.value(row, column).substr(length_size), type));
+  }
   const std::string name(statement.columns[column]);
-  Query stored = query_list(
+  Query query = query_list(
       "SELECT " + name + " FROM " + std::string(statement.table) + " WHERE " + name + " = ANY(?)",
       ids);
-  std::string id;
-  while (stored.step()) {
-    id.clear();
-    encode_with_length(stored.column(0), type, id);
-    rows.erase(id);
+  std::unordered_set<std::string> stored;
+  while (query.step()) {
+    std::string id;
+    encode_with_length(query.column(0), type, id);
+    stored.insert(std::move(id));
   }
+  std::vector<std::size_t> others;
+  std::ranges::copy_if(rows, std::back_inserter(others), [&](std::size_t row) {
+    return stored.empty() || !stored.contains(std::string(copied.value(row, column)));
+  });
+  return others;
 }
 
 std::vector<std::int64_t> PostgresqlConnection::copy_new(const InsertStatement& statement,
@@ -157,21 +168,30 @@ std::vector<Insertion> PostgresqlConnection::insert_new(const InsertStatement& s
   }
   // A row whose id an earlier one has is taken.
   std::vector<Insertion> insertions(rows, Insertion::taken);
-  RowsById new_rows;
-  for (std::size_t row = 0; row < rows; ++row) new_rows.emplace(copied.value(row, column), row);
-  for (int attempt = 1; !new_rows.empty(); ++attempt) {
-    remove_stored(statement, column, copied, new_rows);
-    std::vector<std::size_t> inserted;
-    for (const auto& [id, row] : new_rows) inserted.push_back(row);
-    std::ranges::sort(inserted);
+  std::unordered_set<std::string_view> ids;
+  std::vector<std::size_t> with_new_id;
+  for (std::size_t row = 0; row < rows; ++row) {
+    if (ids.insert(copied.value(row, column)).second) with_new_id.push_back(row);
+  }
+  // Other writes may insert the same ids meanwhile. What was copied is safe from them, so fewer
+  // rows at once come to an end.
+  std::size_t at_once = rows;
+  int attempt = 1;
+  for (std::span<const std::size_t> left = with_new_id; !left.empty();) {
+    const auto some = left.first(std::min(at_once, left.size()));
+    const std::vector<std::size_t> inserted = not_stored(statement, column, copied, some);
     try {
-      keys = copy_new(statement, copied, inserted);
-      for (const std::size_t row : inserted) insertions[row] = Insertion::inserted;
-      break;
-    } catch (const Conflict&) {  // another write has inserted one of the ids
-      if (attempt == max_attempts) throw;
+      std::ranges::copy(copy_new(statement, copied, inserted), std::back_inserter(keys));
+    } catch (const Conflict&) {
+      if (at_once == 1 && attempt++ == max_attempts) throw;
       execute("ROLLBACK TO SAVEPOINT copied");
+      at_once = std::max<std::size_t>(at_once / 4, 1);
+      continue;
     }
+    for (const std::size_t row : inserted) insertions[row] = Insertion::inserted;
+    left = left.subspan(some.size());
+    at_once *= 2;
+    attempt = 1;
   }
   return insertions;
 }

@@ -3,9 +3,9 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "db/database.hpp"
@@ -67,18 +67,15 @@ class PostgresqlConnection final : public Connection, public Channel {
  private:
   enum class Mode : std::uint8_t { reading, writing, writing_alone };
 
-  // The rows of a bulk insert by their ids, which are encoded with their length.
-  using RowsById = std::unordered_map<std::string_view, std::size_t>;
-
   // A plan is kept with its statement, so requests have statements of their own.
   StatementCache& statements() { return is_request_ ? statements_of_requests_ : statements_; }
   void begin_with(Mode mode, std::vector<std::string> statements);
   void forget_snapshot() noexcept;
   // Returns keys for new rows of a table, in ascending order.
   std::vector<std::int64_t> take_keys(std::string_view table, std::size_t count);
-  // Removes those whose id is stored.
-  void remove_stored(const InsertStatement& statement, std::size_t column, const CopiedRows& copied,
-                     RowsById& rows);
+  // Returns the rows whose id, in `column`, is not stored.
+  std::vector<std::size_t> not_stored(const InsertStatement& statement, std::size_t column,
+                                      const CopiedRows& copied, std::span<const std::size_t> rows);
   // Inserts rows under a savepoint; returns their keys.
   std::vector<std::int64_t> copy_new(const InsertStatement& statement, const CopiedRows& copied,
                                      std::span<const std::size_t> rows);

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from random import Random
+from threading import Event
 from typing import Any, NamedTuple
 
 import comptroller
 import msgspec
 import pytest
 from comptroller import Service
+from examples import accounted
 from lines import claim
 from postgresql_server import Connection
 
@@ -20,6 +24,10 @@ _LINES = 20_000
 _IDS = 9_000
 _CUSTOMERS = ("acme", "globex")
 _DAYS = 6
+# Of the load in parts; each writer has put some of the claims when it begins.
+_CONTESTED = 3_000
+_WRITERS = 4
+_BEFORE = 40
 
 
 class Sides(NamedTuple):
@@ -218,3 +226,97 @@ def test_random_files_have_the_results_of_a_file(sides: Sides, tmp_path: Path, s
     checked = [svc.check() for svc in sides]
     assert [each["findings"] for each in checked] == [[], []]
     assert checked[0]["rows"] == checked[1]["rows"]
+
+
+class Versions(NamedTuple):
+    """What a load and another writer say of one claim.
+
+    Attributes:
+        loaded: the line of the load.
+        written: what the writer puts. Its updated_at is earlier, equal or later.
+    """
+
+    loaded: dict[str, Any]
+    written: dict[str, Any]
+
+
+def _versions() -> list[Versions]:
+    versions = []
+    for number in range(_CONTESTED):
+        line = {
+            "id": f"contested-{number:05}",
+            "payout_group_id": f"00000000-0000-4000-8000-{number % 50:012}",
+            "claim_type": "CLAIM_ALL",
+            "onchain_status": "PENDING",
+            "amount": "1.5",
+            "created_at": "2026-01-01T00:00:00Z",
+        }
+        versions.append(
+            Versions(
+                line | {"updated_at": "2026-01-02T00:00:00Z", "tx_hash": "loaded"},
+                line | {"updated_at": f"2026-01-0{1 + number % 3}T00:00:00Z", "tx_hash": "written"},
+            )
+        )
+    return versions
+
+
+def test_a_load_in_parts_beside_writers_of_its_ids_accounts_for_each_line(
+    store_path: str, tmp_path: Path
+) -> None:
+    versions = _versions()
+    path, rejects = tmp_path / "claims.ndjson", tmp_path / "rejected.csv"
+    path.write_text("".join(f"{json.dumps(each.loaded)}\n" for each in versions))
+    order = Random(5).sample(range(_CONTESTED), _CONTESTED)
+    has_begun = Event()
+
+    def write(svc: Service, numbers: list[int]) -> dict[int, str]:
+        """Puts claims; returns whose version each answer has, or the code of its error."""
+        answers: dict[int, str] = {}
+        for number in numbers:
+            if len(answers) == _BEFORE:  # the others are put beside and after the load
+                has_begun.wait()
+            try:
+                answers[number] = svc.claims.put(versions[number].written).tx_hash or ""
+            except comptroller.Conflict as error:
+                answers[number] = error.code
+        return answers
+
+    with (
+        comptroller.open(store_path) as svc,
+        comptroller.open(store_path) as other,
+        ThreadPoolExecutor(_WRITERS) as threads,
+    ):
+        writing = [threads.submit(write, other, order[n::_WRITERS]) for n in range(_WRITERS)]
+        while len(other.claims.list(limit=_WRITERS * _BEFORE).items) < _WRITERS * _BEFORE:
+            assert not any(each.done() for each in writing)
+        has_begun.set()
+        result = accounted(svc.load("claims", path, keep_going=True, rejects=rejects))
+        answers = {number: code for each in writing for number, code in each.result().items()}
+        stored = {each.id: each.tx_hash for each in svc.claims.iter(limit=1000)}
+        journal = list(svc.journal.iter())
+        assert svc.check()["ok"]
+        assert svc.journal.verify().ok
+    with rejects.open(newline="") as file:
+        rejected = {int(row["rejected_id"].rpartition("-")[2]) for row in csv.DictReader(file)}
+    refused = {number for number, answer in answers.items() if answer == "already-exists"}
+    earlier, equal, later = ({n for n in answers if n % 3 == age} for age in range(3))
+    # A version replaces an earlier one, and is refused if the stored one is as late or later.
+    assert refused <= earlier | equal
+    assert rejected <= equal | later
+    assert equal == (refused ^ rejected) & equal
+    assert min(map(len, (earlier & refused, equal & refused, equal & rejected, later & rejected)))
+    assert {answers[number] for number in answers if number not in refused} == {"written"}
+    assert stored == {
+        each.loaded["id"]: "written" if number in later | rejected else "loaded"
+        for number, each in enumerate(versions)
+    }
+    assert (result.read, result.rejected) == (_CONTESTED, len(rejected))
+    assert (result.updated, result.unchanged) == (len(earlier - refused), 0)
+    assert result.inserted == len(refused) + len(later - rejected)
+    # The journal has the same counts, and other writes between the parts.
+    parts = [number for number, entry in enumerate(journal) if entry.operation == "claims.load"]
+    assert 1 < len(parts) < parts[-1] - parts[0] + 1
+    counts = {"lines": result.read} | {
+        name: getattr(result, name) for name in ("inserted", "updated", "unchanged", "rejected")
+    }
+    assert (journal[parts[-1]].batch or {}).items() >= counts.items()
