@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 10_000
 _MOST_LINES = 1000  # of a row with line breaks in its cells
+_LARGEST_ROW = 1 << 20  # as a line of NDJSON
 _IN_QUOTES = r'"(?:[^"]|"")*"'
 
 #: Is called with the number of a row that is broken, and why.
@@ -124,13 +125,15 @@ class CsvFile:
                         yield _Record(begin, [], text, "", 1)
                         continue
                 taken: list[str] = []
+                failure = ""
                 try:
                     reader = csv.reader(
                         lines.taken_into(taken), delimiter=self._separator, strict=True
                     )
                     cells = next(reader, None)
-                except csv.Error:
+                except csv.Error as error:
                     cells = None
+                    failure = str(error)
                 if not taken:
                     return
                 if not taken[0].strip() and len(taken) == 1:
@@ -140,7 +143,7 @@ class CsvFile:
                 if not width:
                     width = len(cells or ())
                     is_row = _row_of(width, self._separator)
-                why = _why(cells, width, taken[0]) if cells != [] else ""
+                why = _why(cells, width, taken[0], failure) if cells != [] else ""
                 if cells and why and lines.number - begin > 1 and lines.number > end_of_broken:
                     # A line within the quotes could be a row by chance.
                     end_of_broken = lines.number
@@ -276,11 +279,13 @@ class _Lines:
 
     def taken_into(self, taken: list[str]) -> Iterator[str]:
         """Yields the next lines, at most those of one row, and appends them to `taken`."""
-        while len(taken) < _MOST_LINES:
+        size = 0
+        while len(taken) < _MOST_LINES and size < _LARGEST_ROW:
             line = self._again.popleft() if self._again else next(self._file, None)
             if line is None:
                 return
             self.number += 1
+            size += len(line)
             taken.append(line)
             yield line
 
@@ -295,8 +300,10 @@ def _take_batch(records: Iterator[_Record]) -> list[_Record]:
     return batch
 
 
-def _why(cells: list[str] | None, width: int, line: str) -> str:
-    """Returns why cells are not a row; nothing if they are."""
+def _why(cells: list[str] | None, width: int, line: str, failure: str) -> str:
+    """Returns why cells are not a row; nothing if they are. `failure` is the module csv's."""
+    if failure.startswith("field larger than"):
+        return f"has a cell of more than {csv.field_size_limit():,} characters"
     if cells is None and '"' not in line:
         return "has a CR that does not end it; lines end with LF or CR LF"
     if cells is None:
@@ -320,9 +327,12 @@ def _end_line(record: str) -> str:
 
 
 def _require_lines(path: str, name: str) -> None:
-    """Raises InvalidRequest for a file whose lines end with CR alone, or with a line for Excel."""
+    """Raises InvalidRequest for a file whose lines end with CR alone, or with a line for Excel.
+
+    Also for a file with a line of several MiB, which would be read into memory whole.
+    """
     with Path(path).open("rb") as file:
-        first = file.readline(1 << 20)
+        first = file.readline(_LARGEST_ROW)
     if first.removeprefix(b"\xef\xbb\xbf").lower().startswith(b"sep="):
         shown = first.decode("utf-8-sig", "replace").strip()
         raise invalid(
@@ -335,6 +345,13 @@ def _require_lines(path: str, name: str) -> None:
             f"{name} cannot be read: its lines end with CR; convert them, for example with "
             "tr '\\r' '\\n'",
         )
+    line = 1
+    with Path(path).open("rb", buffering=0) as file:
+        while piece := file.read(_LARGEST_ROW):
+            ends = piece.count(b"\n")
+            if not ends and len(piece) == _LARGEST_ROW:
+                raise invalid("source", f"{name} cannot be read: line {line} is larger than 1 MiB")
+            line += ends
 
 
 def _with_names(frame: polars.DataFrame, name: str) -> polars.DataFrame:

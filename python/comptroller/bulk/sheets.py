@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree.ElementTree import ParseError
 
 from comptroller.bulk.cell_texts import text_of
+from comptroller.bulk.sheet_xml import read_xml, require_near
 from comptroller.bulk.unread_cells import UnreadCell, covered, merged, shown_cells
 from comptroller.errors import invalid, require
 
@@ -36,7 +37,8 @@ def read_sheet(path: str, name: str, sheet: str | None) -> Sheet:
         names: list[str] = workbook.sheet_names
         if sheet is not None and sheet not in names:
             raise invalid("sheet", f"{name} has no sheet {sheet!r}; it has {', '.join(names)}")
-        rows = [_rows(path, workbook, each) for each in ([sheet] if sheet is not None else names)]
+        read = [sheet] if sheet is not None else names
+        rows = [_rows(path, name, workbook, each) for each in read]
     except (
         library.CalamineError,
         library.XmlError,
@@ -53,18 +55,21 @@ def read_sheet(path: str, name: str, sheet: str | None) -> Sheet:
     return _sheet(frames, name, filled[0] if filled else [])
 
 
-def _rows(path: str, workbook: Any, sheet: str) -> list[list[object]]:
+def _rows(path: str, name: str, workbook: Any, sheet: str) -> list[list[object]]:
     """Returns the rows of a sheet from its first; a sheet that only has a chart has none."""
+    xml = read_xml(path, sheet)
+    require_near(xml, name, sheet)
     found = workbook.get_sheet_by_name(sheet)
     rows: list[list[object]] = found.to_python(skip_empty_area=False) if found.height else []
     if not rows:
         return rows
-    for row, column, cell in shown_cells(path, sheet):
+    for row, column, cell in shown_cells(xml):
         rows.extend([""] * len(rows[0]) for _ in range(len(rows), row + 1))
         if column < len(rows[row]):
             rows[row][column] = cell
-    for row, column, (top, left) in merged(found.merged_cell_ranges or ()):
-        if row < len(rows) and column < len(rows[row]) and rows[top][left] != "":
+    ranges = found.merged_cell_ranges or ()
+    for row, column, (top, left) in merged(ranges, len(rows), len(rows[0])):
+        if rows[top][left] != "":
             rows[row][column] = covered(text_of(rows[top][left]))
     return rows
 

@@ -37,6 +37,24 @@ BROKEN = {
 }
 
 
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        ("x" * 200_000 + '""\n', "line 3 has a cell of more than 131,072 characters"),
+        ("xx\n" * 900 + "x" * (1 << 20), "line 3 has a cell of more than 131,072 characters"),
+        ("x\n" * 2000, "line 3 has a quote that is not closed"),
+    ],
+    ids=["quotes", "a long line", "many lines"],
+)
+def test_a_very_large_cell_with_line_breaks_is_refused(
+    operator: Service, cell: str, why: str
+) -> None:
+    content = file_of(row(1), f'"{cell}"', row(3))
+    result = accounted(operator.load("claims", content, keep_going=True))
+    assert why in result.rejections[0].message
+    assert {each.id for each in operator.claims.list()} == {"c1", "c3"}
+
+
 @pytest.mark.parametrize("is_ended", [True, False])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("place", [1, 3])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from datetime import datetime
@@ -64,6 +65,33 @@ def with_times(book: Any, *, is_formatted: bool) -> None:
             sheet.write_number(number, 5, 46082.5)
 
 
+LAST_CELL = (1_048_575, 16_383)
+
+
+def far(book: Any, *, has_content: bool) -> None:
+    sheet = book.add_worksheet()
+    rows_on(sheet, 0, [HEADER, *ROWS])
+    sheet.write(*LAST_CELL, "x" if has_content else None, book.add_format({"bold": True}))
+
+
+def edited(book: bytes, *edits: tuple[str, str]) -> bytes:
+    """Returns a workbook whose first sheet is edited by regular expressions."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(book)) as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            content = old.read(name).decode()
+            if name == "xl/worksheets/sheet1.xml":
+                for pattern, by in edits:
+                    content = re.sub(pattern, by, content)
+            new.writestr(name, content)
+    return out.getvalue()
+
+
+FAR = workbook(lambda book: far(book, has_content=True))
+FAR_STYLE = workbook(lambda book: far(book, has_content=False))
+MERGED = '</sheetData><mergeCells count="1"><mergeCell ref="H1:XFD1048576"/></mergeCells>'
+
+
 def archive() -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as file:
@@ -90,6 +118,9 @@ LOADED: dict[str, tuple[bytes, dict[str, Any]]] = {
     "crlf.csv": (csv([HEADER, *ROWS]).replace("\n", "\r\n").encode(), {}),
     "sheets.xlsx": (workbook(on_two_sheets), {"sheet": "Q2"}),
     "dates.xlsx": (workbook(lambda book: with_times(book, is_formatted=True)), {"tz": "UTC"}),
+    "far_style.xlsx": (FAR_STYLE, {}),
+    "placeless.xlsx": (edited(FAR_STYLE, ('<c r="[A-Z0-9]+"', "<c")), {}),
+    "merged.xlsx": (edited(FAR_STYLE, ("</sheetData>", MERGED)), {}),
 }
 REFUSED: dict[str, tuple[bytes, str]] = {
     "cp1252.csv": (csv([HEADER, *ROWS, ["ü"] * 6]).encode("cp1252"), "iconv -f WINDOWS-1252"),
@@ -98,6 +129,13 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "headless.csv": (csv(ROWS).encode(), "first row must be the header"),
     "title.xlsx": (workbook(titled), "first row must be the header"),
     "sheets.xlsx": (workbook(on_two_sheets), "name one of Q1, Q2"),
+    "far.xlsx": (FAR, "19 cells in 1,048,576 rows and 16,384 columns; delete those that are far"),
+    "far_row.xlsx": (
+        edited(FAR, ('<c r="XFD1048576"', "<c"), ('<c r="C3"', '<c r="XFD3"')),
+        "19 cells",
+    ),
+    "far_lower.xlsx": (edited(FAR, ('r="XFD1048576"', "r = 'xfd1048576'")), "19 cells"),
+    "long.csv": (csv([HEADER, ["x" * (3 << 20)]]).encode(), "line 2 is larger than 1 MiB"),
     "two.zip": (archive(), r"two\.zip is a zip archive of 2 files.*an archive of one file"),
     "two.xlsx": (archive(), "an archive of one file"),
     "two": (archive(), "an archive of one file"),
