@@ -13,7 +13,17 @@ from typing import Any
 
 import postgresql_server
 import pytest
-from several_servers import BACK_WITHIN_S, Clients, Fleet, check_writes, fleet, make_store
+from several_servers import (
+    Clients,
+    Fleet,
+    Probe,
+    check_probes,
+    check_writes,
+    fleet,
+    make_store,
+    probe,
+    restart_database,
+)
 
 pytestmark = pytest.mark.promise(25, minutes=10)
 
@@ -22,32 +32,73 @@ SERVERS = 3
 CLIENTS = 64
 
 
-async def disturb(servers: Fleet, database: Any, clients: Clients) -> Counter[str]:
-    """Kills servers and connections at random, and restarts the database once, in the middle."""
-    chance = Random(25)
-    counts: Counter[str] = Counter()
-    began = time.monotonic()
-    is_restarted = False
-    while (passed := time.monotonic() - began) < SECONDS:
-        await asyncio.sleep(chance.uniform(0.5, 2))
-        if not is_restarted and passed > SECONDS / 2:
-            is_restarted = True
-            await asyncio.to_thread(database.restart)
-            restarted = time.monotonic()
-            await asyncio.wait_for(clients.wait_for(1), BACK_WITHIN_S)
-            counts["ms until an answer after the restart"] = round(
-                (time.monotonic() - restarted) * 1000
-            )
-            counts["restarts of the database"] += 1
-        elif chance.random() < 0.4:
-            await asyncio.to_thread(servers.replace, chance.randrange(SERVERS), signal.SIGKILL)
-            counts["kills of servers"] += 1
-        else:
-            ended = await asyncio.to_thread(
-                database.end_connections, "several", chance.randint(1, 20)
-            )
-            counts["connections ended"] += ended
-    return counts
+class Disturbances:
+    """Kills servers and connections at random, and restarts the database once, in the middle.
+
+    Attributes:
+        counts: the disturbances.
+        restarts: of each server that was killed, how long the next one took to answer.
+        returns: of each server, what it answered after connections were ended.
+        around_restart: of each server, what it answered while the database was restarted.
+    """
+
+    def __init__(self, servers: Fleet, database: postgresql_server.Server) -> None:
+        self._servers = servers
+        self._database = database
+        self.counts: Counter[str] = Counter()
+        self.restarts: list[Probe] = []
+        self.returns: list[Probe] = []
+        self.around_restart: list[Probe] = []
+        self._chance = Random(25)
+        self._starting: dict[int, asyncio.Task[Probe]] = {}
+
+    async def run(self) -> None:
+        chance = self._chance
+        began = time.monotonic()
+        while (passed := time.monotonic() - began) < SECONDS:
+            await asyncio.sleep(chance.uniform(0.5, 2))
+            if not self.around_restart and passed > SECONDS / 2:
+                await self._wait_for_starting()
+                self.around_restart = await restart_database(self._database, self._servers)
+                self.counts["restarts of the database"] += 1
+            elif chance.random() < 0.4:
+                await self._kill_server()
+            else:
+                await self._end_connections(chance.randint(1, 20))
+        await self._wait_for_starting()
+
+    async def _kill_server(self) -> None:
+        """Kills one of the servers that answer, unless it is the last one."""
+        running = self._running()
+        if len(running) > 1:
+            number = self._chance.choice(running)
+            await asyncio.to_thread(self._servers.replace, number, signal.SIGKILL)
+            self.counts["kills of servers"] += 1
+            started = probe(self._servers.addresses[number], [time.monotonic()])
+            self._starting[number] = asyncio.create_task(started)
+
+    async def _end_connections(self, count: int) -> None:
+        """Ends connections, also those of a server that starts."""
+        running = self._running()
+        ended = await asyncio.to_thread(self._database.end_connections, "several", count)
+        self.counts["connections ended"] += ended
+        since = [time.monotonic()]
+        probes = (probe(self._servers.addresses[number], since) for number in running)
+        self.returns += await asyncio.gather(*probes)
+
+    def _running(self) -> list[int]:
+        """Returns the servers that have answered since their start."""
+        for number in [number for number, task in self._starting.items() if task.done()]:
+            self.restarts.append(self._starting.pop(number).result())
+        return [number for number in range(SERVERS) if number not in self._starting]
+
+    async def _wait_for_starting(self) -> None:
+        self.restarts += await asyncio.gather(*self._starting.values())
+        self._starting.clear()
+
+
+def longest_ms(probes: list[Probe]) -> int:
+    return round(max(each.seconds for each in probes) * 1000)
 
 
 def test_three_servers(tmp_path: Path, figures: dict[str, Any]) -> None:
@@ -57,25 +108,44 @@ def test_three_servers(tmp_path: Path, figures: dict[str, Any]) -> None:
             database = postgresql_server.start(lock)
             address = make_store(database)
 
-            async def run(servers: Fleet) -> tuple[Clients, Counter[str]]:
+            async def run(servers: Fleet) -> tuple[Clients, Disturbances]:
                 clients = Clients(servers.entries, CLIENTS)
+                disturbances = Disturbances(servers, database)
                 running = asyncio.create_task(clients.run())
                 try:
-                    counts = await disturb(servers, database, clients)
+                    await disturbances.run()
                 finally:
                     clients.stop()
                 await running
-                return clients, counts
+                return clients, disturbances
 
             with fleet(address, tmp_path, SERVERS, "--auth", "off") as servers:
-                clients, counts = asyncio.run(run(servers))
-            check_writes(address, clients)
+                clients, disturbances = asyncio.run(run(servers))
+            checked = check_writes(address, clients)
     except postgresql_server.Missing as missing:
         pytest.skip(str(missing))
-    figures |= counts
-    figures["answered"] = clients.counts["answered"]
-    figures["lost connections"] = clients.counts["lost connections"]
-    figures["answers 502, 503 and 504"] = sum(
-        clients.counts[f"answers {status}"] for status in (502, 503, 504)
+    figures |= disturbances.counts
+    figures["longest ms until each server answered after the restart of the database"] = longest_ms(
+        disturbances.around_restart
     )
-    figures["answered writes lost, or executed twice"] = 0
+    figures["after the end of connections, ms"] = longest_ms(disturbances.returns)
+    figures["after kill -9 and a start, ms"] = longest_ms(disturbances.restarts)
+    figures["answers of servers during the restart of the database"] = shown(
+        sum((each.counts for each in disturbances.around_restart), Counter())
+    )
+    figures["requests of clients"] = shown(clients.counts)
+    figures["acknowledged writes lost"] = len(checked.lost)
+    figures["executed twice"] = len(checked.repeated)
+    figures["records or entries of no acknowledged write"] = len(checked.unknown)
+    assert checked.lost == []
+    assert checked.repeated == []
+    assert checked.unknown == []
+    assert checked.findings == []
+    assert clients.unexpected == []
+    assert disturbances.around_restart
+    check_probes(disturbances.around_restart + disturbances.returns)
+    assert [answer for each in disturbances.restarts for answer in each.unexpected] == []
+
+
+def shown(counts: Counter[str]) -> str:
+    return ", ".join(f"{name}: {count:,}" for name, count in sorted(counts.items()))
