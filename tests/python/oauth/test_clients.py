@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import comptroller
 import pytest
@@ -182,6 +185,29 @@ def test_secrets_are_in_no_file_log_or_name(
     for text in texts:
         assert not [each for each in secret if each in text]
     assert repr(client.secret.digest) not in repr(client)
+
+
+def test_a_secret_is_compared_in_constant_time(
+    registry: SecretFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its scrypt hash, and by a function that takes the same time wherever they differ."""
+    client, secret = clients.add(registry, "a", "acme", None)
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append((one, other))
+        return hmac.compare_digest(one, other)
+
+    monkeypatch.setattr(clients, "hmac", SimpleNamespace(compare_digest=compare))
+    assert client.secret.matches(secret)
+    for wrong in ("", secret[:-1], secret + "x", secret.swapcase()):
+        assert not client.secret.matches(wrong)
+    assert not clients.SecretHash.unmatchable().matches(secret)
+    cost = {"n": client.secret.n, "r": client.secret.r, "p": client.secret.p}
+    expected = hashlib.scrypt(secret.encode(), salt=client.secret.salt, dklen=32, **cost)
+    assert compared[0] == (expected, expected)
+    assert len(compared) == 6
+    assert {len(digest) for pair in compared for digest in pair} == {32}
 
 
 # ---- on the command line -------------------------------------------------------------------------

@@ -141,6 +141,23 @@ def test_links_to_a_store_share_one_file(store_path: Path, registry: SecretFile)
     assert clients.file_of(str(link)).path == registry.path
 
 
+def test_links_beside_a_key_file_keep_their_targets(
+    store_path: Path, key_file: SecretFile, tmp_path: Path
+) -> None:
+    precious, missing = tmp_path / "precious", tmp_path / "missing"
+    precious.write_text("mine")
+    for name in (".part", ".tmp", "-journal"):
+        Path(f"{key_file.path}{name}").symlink_to(precious)
+    keys.rotate(key_file, 0.0)
+    assert precious.read_text() == "mine"
+    assert not key_file.path.is_symlink()
+    registry = clients.file_of(str(store_path))
+    Path(f"{registry.path}-lock").symlink_to(missing)
+    with pytest.raises(comptroller.Unusable, match="-lock cannot be opened"):
+        clients.add(registry, "a", "acme", None)
+    assert not missing.exists()
+
+
 def test_concurrent_changes_are_all_stored(registry: SecretFile, key_file: SecretFile) -> None:
     with ThreadPoolExecutor(8) as threads:
         added = list(threads.map(lambda n: clients.add(registry, f"n{n}", "acme", None), range(8)))
