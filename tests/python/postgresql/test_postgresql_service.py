@@ -1,0 +1,3 @@
+"""Runs the tests of a service with a database."""
+
+from test_service import *  # noqa: F403

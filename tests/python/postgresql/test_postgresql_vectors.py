@@ -1,0 +1,3 @@
+"""Runs the rule vectors with a database."""
+
+from test_vectors import *  # noqa: F403
