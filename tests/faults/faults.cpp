@@ -21,13 +21,36 @@ using Clock = std::chrono::steady_clock;
 // The number of faults of each operation, unless this is a long run.
 constexpr int few = 2;
 
-// Returns the time to inject faults into one operation in a long run, which the variable TORTURE
-// has in seconds.
-std::optional<std::chrono::seconds> time_of_operation() {
-  const char* const seconds = std::getenv("TORTURE");  // NOLINT(concurrency-mt-unsafe): one thread
-  if (seconds == nullptr) return std::nullopt;
-  return std::chrono::seconds(std::stoi(seconds));
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
+  return value == nullptr ? "" : value;
 }
+
+// The faults that a run injects: a few of each operation, or in a long run, which begins with the
+// variable FAULT_SECONDS, as many as there is time for.
+struct Choice {
+  std::optional<std::chrono::seconds> time;  // for each operation
+  std::string calls;                         // FAULT_CALLS: "system", "memory" or both
+  std::size_t share = 0;                     // FAULT_SHARE, "0/2": of which process of how many
+  std::size_t shares = 1;
+
+  static Choice of_variables() {
+    Choice choice;
+    choice.calls = variable("FAULT_CALLS");
+    if (const std::string seconds = variable("FAULT_SECONDS"); !seconds.empty()) {
+      choice.time = std::chrono::seconds(std::stoi(seconds));
+    }
+    if (const std::string share = variable("FAULT_SHARE"); !share.empty()) {
+      choice.share = std::stoul(share);
+      choice.shares = std::stoul(share.substr(share.find('/') + 1));
+    }
+    return choice;
+  }
+
+  bool includes(Call call) const {
+    return calls.empty() || (calls == "memory") == is_about_memory(call);
+  }
+};
 
 // What an operation does without faults.
 struct Undisturbed {
@@ -153,9 +176,9 @@ bool inject(const Operation& operation, const Undisturbed& undisturbed, const Fa
     } catch (...) {
       failure = std::current_exception();
     }
-    const bool is_store_open = subject->is_open() && !failure;
-    if (fault.is_permanent && is_about_writing(fault) && is_store_open)
+    if (fault.is_permanent && is_about_writing(fault) && subject->is_open()) {
       check_that_it_reads(*subject);
+    }
   }
   const std::string message = message_of(failure);
   CAPTURE(message);
@@ -180,11 +203,12 @@ bool inject(const Operation& operation, const Undisturbed& undisturbed, const Fa
   return failure != nullptr;
 }
 
-// Returns all faults of an operation. Their order mixes kinds and places.
-std::vector<Fault> faults_of(const Undisturbed& undisturbed) {
+// Returns the chosen faults of an operation. Their order mixes kinds and places.
+std::vector<Fault> faults_of(const Undisturbed& undisturbed, const Choice& choice) {
   std::vector<std::vector<Fault>> of_kinds;
   std::mt19937 random;  // NOLINT: the same order in each run
   for (std::size_t call = 0; call < call_names.size(); ++call) {
+    if (!choice.includes(static_cast<Call>(call))) continue;
     for (Fault fault : faults_of(static_cast<Call>(call))) {
       std::vector<Fault>& places = of_kinds.emplace_back();
       for (fault.first = 1; fault.first <= undisturbed.calls.at(call); ++fault.first) {
@@ -195,10 +219,12 @@ std::vector<Fault> faults_of(const Undisturbed& undisturbed) {
   }
   std::ranges::shuffle(of_kinds, random);
   std::vector<Fault> faults;
-  for (std::size_t round = 0, before = 1; before != faults.size(); ++round) {
-    before = faults.size();
+  std::size_t position = 0;
+  for (std::size_t round = 0, before = 1; before != position; ++round) {
+    before = position;
     for (const auto& places : of_kinds) {
-      if (round < places.size()) faults.push_back(places[round]);
+      if (round >= places.size()) continue;
+      if (position++ % choice.shares == choice.share) faults.push_back(places[round]);
     }
   }
   return faults;
@@ -221,20 +247,20 @@ struct Tally {
 
 TEST_CASE(
     "an operation that a fault strikes has its whole effect or none, and the store works on") {
-  const auto time = time_of_operation();
+  const Choice choice = Choice::of_variables();
   for (const Operation& operation : operations()) {
-    if (operation.is_long && !time) continue;
+    if (operation.is_long && !choice.time) continue;
     SUBCASE(operation.name.c_str()) {
       const Undisturbed undisturbed = run_undisturbed(operation);
-      const std::vector<Fault> faults = faults_of(undisturbed);
-      const auto end = Clock::now() + time.value_or(std::chrono::seconds(0));
+      const std::vector<Fault> faults = faults_of(undisturbed, choice);
+      const auto end = Clock::now() + choice.time.value_or(std::chrono::seconds(0));
       Tally tally;
       for (const Fault& fault : faults) {
-        if (time ? Clock::now() >= end : tally.injected == few) break;
+        if (choice.time ? Clock::now() >= end : tally.injected == few) break;
         tally.inject_next(operation, undisturbed, fault);
       }
-      CHECK(tally.struck > 0);
-      if (!time) continue;
+      CHECK((faults.empty() || tally.struck > 0));
+      if (!choice.time) continue;
       std::cout << "faults\t" << operation.name << '\t' << faults.size() << '\t' << tally.injected
                 << '\t' << tally.struck << '\t' << tally.failed << std::endl;
     }

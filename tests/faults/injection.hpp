@@ -31,6 +31,10 @@ enum class Call : std::uint8_t {
 inline constexpr std::array call_names{"open", "status", "read", "write",  "truncate", "sync",
                                        "lock", "map",    "name", "remove", "new",      "sqlite"};
 
+constexpr bool is_about_memory(Call call) {
+  return call == Call::allocate || call == Call::allocate_in_sqlite;
+}
+
 enum class Effect : std::uint8_t {
   io_error,
   no_space,

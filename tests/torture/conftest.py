@@ -116,8 +116,9 @@ class Run:
     def pytest_sessionfinish(self) -> None:
         """Writes the page."""
         if self._promise is not None and self._checks:
+            sizes = [f"{k}={v} " for k, v in sorted(os.environ.items()) if k.startswith("TORTURE_")]
             argument = f" PROMISE={self._promise}" if self._promise else ""
-            command = f"make torture{argument}"
+            command = f"{''.join(sizes)}make torture{argument}"
             results.write(self._checks, command, is_partial=bool(self._chosen))
 
 

@@ -35,7 +35,7 @@ def work():
         number = next(numbers)
         service.identities.put(id=f"i-{number}", user_disabled=True)
         os.write(1, b"%d\\n" % number)
-        time.sleep(0.02)  # so that the store grows slowly
+        time.sleep(0.1)  # so that the store grows slowly
 
 threads = [threading.Thread(target=work, daemon=True) for _ in range(int(sys.argv[2]))]
 for thread in threads:

@@ -29,6 +29,8 @@ from receiver import Received, Receiver, process
 pytestmark = pytest.mark.promise(1)
 
 CLAIMS = 3_000
+#: The claims of 4,000 that have further events.
+MOVED_CLAIMS = 400
 #: 500 kills, by test.
 KILLS = {
     "writers": 130,
@@ -288,10 +290,19 @@ def test_deliveries(tmp_path: Path, killer: Killer, figures: dict[str, Any]) -> 
     rows = 4_000
     with comptroller.open(path) as svc, Receiver() as receiver:
         svc.webhooks.create(url=receiver.url)
-        svc.load("claims", [short_line("claims", id=f"c{number}") for number in range(rows)])
+        claims = [
+            short_line("claims", id=f"c{number}", onchain_status="PENDING")
+            for number in range(rows)
+        ]
+        svc.load("claims", claims)
+        # Events of the same records, which follow each other while many others wait.
+        for claim in claims[:: rows // MOVED_CLAIMS]:
+            svc.claims.submit(claim["id"], tx_hash="0x1")
+            svc.claims.confirm(claim["id"])
+        events = rows + 2 * MOVED_CLAIMS
 
-        def ids(received: list[Received]) -> list[str]:
-            return [*dict.fromkeys(each.headers["webhook-id"] for each in received)]
+        def ids(received: list[Received]) -> set[str]:
+            return {each.headers["webhook-id"] for each in received if is_whole(each)}
 
         for _ in range(KILLS["deliveries"]):
             more = len(receiver.received) + 1
@@ -301,8 +312,35 @@ def test_deliveries(tmp_path: Path, killer: Killer, figures: dict[str, Any]) -> 
                 os.kill(deliverer.pid, signal.SIGKILL)
                 deliverer.wait()
         with process(path):
-            receiver.wait(lambda got: len(ids(got)) == rows, 120)
+            receiver.wait(lambda got: len(ids(got)) == events, 120)
+    first = first_arrivals(receiver.received)
+    out_of_order = [
+        record
+        for record, types in first.items()
+        if types != ["claim.created", "claim.submitted", "claim.confirmed"][: len(types)]
+    ]
     figures["kills"] = KILLS["deliveries"]
-    figures["events"] = rows
-    figures["sent again"] = len(receiver.received) - rows
-    figures["lost"] = 0
+    figures["events"] = events
+    figures["requests cut by a kill"] = sum(not is_whole(each) for each in receiver.received)
+    figures["sent again"] = sum(map(is_whole, receiver.received)) - events
+    figures["lost"] = events - sum(map(len, first.values()))
+    figures["records with events out of order"] = len(out_of_order)
+    assert out_of_order == []
+    assert len(first) == rows
+    assert sum(map(len, first.values())) == events
+
+
+def is_whole(received: Received) -> bool:
+    """Whether the body arrived: a kill can follow the head."""
+    return len(received.body) == int(received.headers["content-length"])
+
+
+def first_arrivals(received: list[Received]) -> dict[str, list[str]]:
+    """Returns the types of the events of each record, in the order of their first arrivals."""
+    first: dict[str, list[str]] = {}
+    known: set[str] = set()
+    for each in filter(is_whole, received):
+        if each.headers["webhook-id"] not in known:
+            known.add(each.headers["webhook-id"])
+            first.setdefault(each.event["data"]["id"], []).append(each.type)
+    return first

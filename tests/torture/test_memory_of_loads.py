@@ -9,7 +9,7 @@ import comptroller
 import pytest
 from limited_process import run
 
-pytestmark = pytest.mark.promise(17, minutes=15)
+pytestmark = pytest.mark.promise(17, minutes=15, alone=True)
 
 CLAIMS = 5_000_000
 LIMIT_MIB = 256

@@ -12,7 +12,7 @@ import pytest
 from callers import Caller, resources
 from serving import serving
 
-pytestmark = pytest.mark.promise(17, minutes=5)
+pytestmark = pytest.mark.promise(17, minutes=5, alone=True)
 
 REQUESTS = 100_000
 CALLERS = 16

@@ -25,7 +25,7 @@ LISTS = (
     "/v2/changes?limit=50",
 )
 #: Of 1,000 requests.
-SHARES = {"list": 390, "get": 500, "create": 100, "load": 10}
+SHARES = {"list": 380, "get": 500, "create": 100, "load": 10, "trivial": 10}
 LINES_OF_A_LOAD = 100
 #: A request that the server does not answer in this time fails.
 PATIENCE_S = 60
@@ -120,6 +120,9 @@ class Crowd:
 
     def _get(self) -> tuple[str, str, bytes, dict[str, str]]:
         return "GET", f"/rewards/claims/{self._chance.choice(self._ids)}", b"", self._client
+
+    def _trivial(self) -> tuple[str, str, bytes, dict[str, str]]:
+        return "GET", "/healthz", b"", {}
 
     def _create(self) -> tuple[str, str, bytes, dict[str, str]]:
         made = {"ledger": "ETHEREUM", "address": f"0x{next(self._numbers) + (1 << 100):040x}"}

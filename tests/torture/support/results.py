@@ -22,9 +22,10 @@ For readers who decide whether to rely on comptroller: what the long checks of i
 when they last ran. [Guarantees and their tests](reliability.md) describes the guarantees, and the
 tests that run at each change.
 
-`make torture` runs all checks in at most an hour, but for those of promise 18, which compile the
-core twice; `make torture PROMISE=17` runs those of one promise. They use no network beyond the
-machine, stop by themselves, and replace their sections here."""
+`make torture` runs all checks in at most an hour, but for those of promise 17, which load millions
+of claims, 18, which compile the core three times, and two of promise 3, with each possible fault.
+`make torture PROMISE=17` runs those of one promise. They use no network beyond the machine, stop
+by themselves, and replace their sections here."""
 NOT_RUN = "These checks have not run yet."
 
 
