@@ -16,9 +16,9 @@ _ZEROS = re.compile("00+")
 _UNUSUAL = re.compile(rb'<c(?! r="[A-Z])[\s/>]|:c[\s/>]')
 _FAR = re.compile(rb'<c r="(?:[A-Z]{2}|[A-Z][0-9]{6})')
 # A row or a cell, and its place; first only a cell in the usual spelling, which is faster.
-_USUAL_CELL = re.compile(rb'<(?:(row)|c) r="([A-Z]+)([0-9]+)"[^>]*>')
+_USUAL_CELL = re.compile(rb'<(?:(row)|c) r="([A-Z]+)([0-9]+)"[^<>]*>')
 _ROW_OR_CELL = re.compile(
-    rb"""<(?:\w+:)?(?:(row)|c)(?=[\s/>])(?:[^>]*?\sr\s*=\s*["']([A-Za-z]*)([0-9]+)["'])?[^>]*>"""
+    rb"""<(?:\w+:)?(?:(row)|c)(?=[\s/>])(?:[^<>]*?\sr\s*=\s*["']([A-Za-z]*)([0-9]+)["'])?[^<>]*>"""
 )
 # Reading a sheet needs memory for each place from A1 to the last cell.
 _MOST_PLACES = 20_000_000
