@@ -303,6 +303,7 @@ TEST_CASE("faults that earlier versions handled wrongly, at several of the calls
       {"open after a kill", {.call = Call::open, .effect = io_error}, 20},
       // The error was not a temporary one.
       {"back up", {.call = Call::status, .effect = io_error}},
+      {"create a store", {.call = Call::open, .effect = io_error}, 20},
   };
   for (const auto& [name, fault, places] : all) {
     const auto operation = std::ranges::find(operations(), name, &Operation::name);

@@ -48,8 +48,8 @@ class Program:
             "COMPTROLLER_SANITIZE": sanitizers,
         }
         defined = [f"-D{name}={value}" for name, value in options.items()]
-        _run("cmake", "-S", ".", "-B", build, "-G", "Ninja", *defined, seconds=60)
-        _run("cmake", "--build", build, "--target", TARGET, seconds=900)
+        _check(_run("cmake", "-S", ".", "-B", build, "-G", "Ninja", *defined, seconds=60))
+        _check(_run("cmake", "--build", build, "--target", TARGET, seconds=900))
         self._program = build / TARGET
 
     def inject(
@@ -62,7 +62,7 @@ class Program:
     ) -> None:
         """Injects faults for at most so many seconds for each operation, in several processes."""
 
-        def run(share: int) -> str:
+        def run(share: int) -> subprocess.CompletedProcess[str]:
             return _run(
                 self._program,
                 "--no-version",
@@ -75,9 +75,10 @@ class Program:
             )
 
         with ThreadPoolExecutor(PROCESSES) as threads:
-            outputs = list(threads.map(run, range(PROCESSES)))
+            ended = list(threads.map(run, range(PROCESSES)))
+        _check(*ended)
         counted: dict[str, Counter[str]] = {}
-        for line in "".join(outputs).splitlines():
+        for line in "".join(each.stdout for each in ended).splitlines():
             if line.startswith("faults\t"):
                 _, name, *numbers = line.split("\t")
                 columns = ("possible", "injected", "struck", "refused")
@@ -95,9 +96,8 @@ class Program:
         figures["half done, unsound or stuck afterwards"] = 0
 
 
-def _run(*command: str | Path, seconds: int, **variables: str) -> str:
-    """Runs a command and returns its output, which it also shows if it fails."""
-    result = subprocess.run(
+def _run(*command: str | Path, seconds: int, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         command,
         cwd=ROOT,
         env=os.environ | variables,
@@ -105,9 +105,14 @@ def _run(*command: str | Path, seconds: int, **variables: str) -> str:
         stderr=subprocess.STDOUT,
         text=True,
         timeout=seconds,
+        check=False,
     )
-    assert result.returncode == 0, result.stdout[-20_000:]
-    return result.stdout
+
+
+def _check(*ended: subprocess.CompletedProcess[str]) -> None:
+    """Shows the output of each command that failed."""
+    failed = [each.stdout[-20_000:] for each in ended if each.returncode != 0]
+    assert not failed, "\n".join(failed)
 
 
 def test_any_fault(figures: dict[str, Any]) -> None:

@@ -22,6 +22,7 @@ constexpr std::chrono::seconds max_busy{5};
 constexpr int max_busy_pause_ms = 25;
 
 constexpr const char* busy = "another program holds the store; try again";
+constexpr const char* unopened = "the store cannot be opened";
 constexpr const char* unwritable =
     "the store cannot be written; check the permissions of its file and folder";
 struct Reason {
@@ -76,16 +77,21 @@ bool has_failed_to_read(sqlite3* handle) {
       });
 }
 
-// Whether this user may write the database and its log, and make files beside it.
-bool may_be_written(sqlite3* handle) {
-  const char* const name = sqlite3_db_filename(handle, "main");
-  if (name == nullptr || ::access(name, R_OK | W_OK) != 0) return false;
-  const std::string path = name;
+// Whether this user may write a database and its log, or make those that are missing.
+bool may_be_written(const std::string& path) {
   const auto may_write = [&](const char* suffix) {
     return ::access((path + suffix).c_str(), R_OK | W_OK) == 0 || errno == ENOENT;
   };
-  return may_write("-wal") && may_write("-shm") &&
+  return may_write("") && may_write("-wal") && may_write("-shm") &&
          ::access(std::filesystem::path(path).parent_path().c_str(), W_OK) == 0;
+}
+bool may_be_written(sqlite3* handle) {
+  const char* const name = sqlite3_db_filename(handle, "main");
+  return name != nullptr && may_be_written(std::string(name));
+}
+
+[[noreturn]] void throw_at_present(const char* purpose) {
+  throw Error(Code::unavailable, std::string(unopened) + purpose + " at present; try again");
 }
 
 std::string uri_of(const std::string& path, const char* option) {
@@ -113,21 +119,19 @@ void throw_failure(int result) {
 // Throws unavailable if a file could not be read, or not be opened, or not for writing, for a
 // reason that may pass.
 void Handle::check_reason(int result) const {
-  constexpr const char* unopened = "the store cannot be opened";
   if ((result & 0xFF) == SQLITE_CANTOPEN) {
     const int reason = sqlite3_system_errno(handle());
     if (Error::code_of_system(reason) == Code::unavailable) {
       throw Error::of_system(reason, unopened);
     }
     // SQLite does not always keep the reason.
-    if (may_be_written(handle()))
-      throw Error(Code::unavailable, std::string(unopened) + " at present; try again");
+    if (may_be_written(handle())) throw_at_present("");
   }
   if ((result & 0xFF) == SQLITE_CORRUPT && has_failed_to_read(handle())) {
     throw_failure(SQLITE_IOERR);
   }
   if ((result & 0xFF) == SQLITE_READONLY && may_be_written(handle())) {
-    throw Error(Code::unavailable, std::string(unopened) + " for writing at present; try again");
+    throw_at_present(" for writing");
   }
 }
 
@@ -166,6 +170,9 @@ Handle::Handle(const std::string& path, int flags, const char* vfs) {
   sqlite3* handle = nullptr;
   const int result = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, vfs);
   handle_.reset(handle);
+  // SQLite tries again without making the file, so the reason is then that there is none.
+  const bool makes = (flags & SQLITE_OPEN_CREATE) != 0;
+  if (makes && (result & 0xFF) == SQLITE_CANTOPEN && may_be_written(path)) throw_at_present("");
   check(result);
   // SQLite opens a file that it cannot open for writing only for reading.
   if ((flags & SQLITE_OPEN_READWRITE) != 0 && sqlite3_db_readonly(handle, "main") == 1) {

@@ -1,4 +1,5 @@
-// Bytes of pages of a file are replaced; scans and lookups must fail or end.
+// Bytes of pages of a file are replaced; scans and lookups fail or end. If SQLite finds the file
+// sound, they give the rows of SQL.
 #include <algorithm>
 
 #include "sqlite_format/rows.hpp"
@@ -44,8 +45,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     Reader reader(path);
     if (!reader.is_supported()) return 0;
-    reader.by_scan();
-    reader.by_lookup();
+    const Rows scanned = reader.by_scan();
+    const Rows found = reader.by_lookup();
+    if (Connection(path).text("PRAGMA integrity_check") != "ok") return 0;
+    const Rows rows = reader.by_sql();
+    require(scanned == rows, "a scan gives other rows");
+    require(found == rows, "lookups give other rows");
   } catch (const Failure&) {  // as it should
   }
   return 0;
