@@ -224,7 +224,9 @@ void PostgresqlConnection::prefer_requests() {
     const std::string name(settings.column(0).bytes);
     const std::string value(settings.column(1).bytes);
     if (is_pooled()) {
-      settings_of_requests_.push_back("SET LOCAL " + name + " = '" + value + "'");
+      std::string setting = "SET LOCAL " + name;
+      setting.append(" = '").append(value).append("'");
+      settings_of_requests_.push_back(std::move(setting));
     } else {
       settings_of_server_.push_back("SET LOCAL " + name + " TO DEFAULT");
     }
