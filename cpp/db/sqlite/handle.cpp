@@ -170,9 +170,11 @@ Handle::Handle(const std::string& path, int flags, const char* vfs) {
   sqlite3* handle = nullptr;
   const int result = sqlite3_open_v2(path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, vfs);
   handle_.reset(handle);
-  // SQLite tries again without making the file, so the reason is then that there is none.
-  const bool makes = (flags & SQLITE_OPEN_CREATE) != 0;
-  if (makes && (result & 0xFF) == SQLITE_CANTOPEN && may_be_written(path)) throw_at_present("");
+  // If SQLite cannot create the file, it opens it without creating it, and then reports ENOENT.
+  if ((flags & SQLITE_OPEN_CREATE) != 0 && (result & 0xFF) == SQLITE_CANTOPEN) {
+    check_reason(result);
+    if (may_be_written(path)) throw_at_present("");
+  }
   check(result);
   // SQLite opens a file that it cannot open for writing only for reading.
   if ((flags & SQLITE_OPEN_READWRITE) != 0 && sqlite3_db_readonly(handle, "main") == 1) {
