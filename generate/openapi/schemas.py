@@ -6,6 +6,7 @@ it has a second schema, ``...Input``, which permits none.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -305,4 +306,7 @@ def _structs() -> dict[str, Schema]:
     """Returns the schemas of the answers that the core does not describe."""
     answers = [LoadResult, Checkpoint]
     _, components = msgspec.json.schema_components(answers, ref_template=_REFERENCE)
+    for schema in components.values():  # msgspec before 0.23 keeps the indentation of a docstring
+        if "description" in schema:
+            schema["description"] = inspect.cleandoc(schema["description"])
     return components
