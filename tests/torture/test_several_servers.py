@@ -13,17 +13,8 @@ from typing import Any
 
 import postgresql_server
 import pytest
-from several_servers import (
-    Clients,
-    Fleet,
-    Probe,
-    check_probes,
-    check_writes,
-    fleet,
-    make_store,
-    probe,
-    restart_database,
-)
+from several_servers import Fleet, Probe, check_probes, fleet, probe, restart_database
+from writing_clients import Clients, check_writes, make_store
 
 pytestmark = pytest.mark.promise(25, minutes=10)
 

@@ -10,17 +10,8 @@ from random import Random
 
 import pytest
 from postgresql_server import Server
-from several_servers import (
-    Clients,
-    Fleet,
-    OneTimeClients,
-    check_probes,
-    check_writes,
-    fleet,
-    make_store,
-    probe,
-    restart_database,
-)
+from several_servers import Fleet, check_probes, fleet, probe, restart_database
+from writing_clients import Clients, OneTimeClients, check_writes, make_store
 
 pytest.importorskip("httpx2")
 

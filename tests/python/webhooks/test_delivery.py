@@ -9,40 +9,18 @@ import signal
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
-from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Any
 
 import comptroller
 import pytest
 from receiver import Received, Receiver, delivering, process
+from webhook_cases import LONG_AGO, claim, outcome, until
 
 pytest.importorskip("httpx2")
-
-GROUP = "00000000-0000-4000-8000-000000000001"
-LONG_AGO = "2026-01-01T00:00:00Z"
-
-
-def claim(number: int, **members: Any) -> dict[str, Any]:
-    return {
-        "id": f"claim-{number}",
-        "payout_group_id": GROUP,
-        "claim_type": "CLAIM_ALL",
-        "onchain_status": "PENDING",
-        "amount": f"{number}.50",
-        "created_at": LONG_AGO,
-        "updated_at": LONG_AGO,
-        **members,
-    }
-
-
-@pytest.fixture
-def svc(tmp_path: Path):
-    with comptroller.open(tmp_path / "store.db") as opened:
-        yield opened
 
 
 def write_everything(svc: comptroller.Service) -> list[str]:
@@ -224,23 +202,6 @@ def test_a_failure_is_tried_again_and_the_events_of_its_record_wait(
     assert len({each.headers["webhook-id"] for each in first}) == 3
 
 
-def test_a_slow_receiver_delays_no_other(svc: comptroller.Service) -> None:
-    released = threading.Event()
-
-    def slow(_received: Received) -> int:
-        released.wait(30)
-        return 200
-
-    with Receiver(slow) as stuck, Receiver() as quick, delivering(svc):
-        svc.webhooks.create(url=stuck.url)
-        svc.webhooks.create(url=quick.url)
-        svc.load("claims", [claim(number) for number in range(300)])
-        quick.take(300)
-        assert stuck.received == []
-        released.set()
-        stuck.take(300)
-
-
 def test_no_event_after_a_change_of_the_url_goes_to_the_former_one(
     svc: comptroller.Service,
 ) -> None:
@@ -269,103 +230,6 @@ def test_no_event_after_a_change_of_the_url_goes_to_the_former_one(
         assert [id for id in ids if not id.startswith("before")] == [
             f"{turn}-{each}" for each in range(turn, 10, 2)
         ]
-
-
-def test_a_receiver_that_does_not_answer_in_time_failed(svc: comptroller.Service) -> None:
-    released = threading.Event()
-    with (
-        Receiver(lambda _: 200 if released.wait(30) else 500) as receiver,
-        delivering(svc, timeout_s=0.2, retry_s=lambda _: 3600.0),
-    ):
-        made = svc.webhooks.create(url=receiver.url)
-        svc.webhooks.test(made.id)
-        delivery = outcome(svc, made.id)
-        released.set()
-    assert "did not answer within 0.2 seconds" in (delivery.last_error or "")
-
-
-@contextmanager
-def endless_receiver(
-    head: bytes, piece: bytes, pause_s: float
-) -> Iterator[tuple[str, Counter[str]]]:
-    """Yields the URL of a receiver whose answers have no end, and counts what it does."""
-    counts: Counter[str] = Counter()
-
-    class Handler(StreamRequestHandler):
-        def handle(self) -> None:
-            self.connection.recv(65536)
-            counts["requests"] += 1
-            with suppress(OSError):
-                self.wfile.write(head)
-                while not released.is_set():
-                    counts["bytes"] += self.wfile.write(piece)
-                    released.wait(pause_s)
-            counts["closed"] += 1
-
-    released = threading.Event()
-    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/hooks", counts
-        finally:
-            released.set()
-            server.shutdown()
-
-
-_HEAD = b"HTTP/1.1 200 OK\r\n"
-_CHUNKED = _HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
-
-
-@pytest.mark.parametrize(
-    ("head", "piece"),
-    [
-        (_HEAD + b"\r\n", b"x" * 4096),
-        (_HEAD + b"Content-Length: 1000000000000\r\n\r\n", b"x" * 4096),
-        (_CHUNKED, b"1000\r\n" + b"x" * 4096 + b"\r\n"),
-    ],
-    ids=["no length", "huge length", "chunked"],
-)
-def test_an_answer_without_end_is_not_read_to_its_end(
-    svc: comptroller.Service, head: bytes, piece: bytes
-) -> None:
-    """The status was 200, so the event was delivered; the connection is closed."""
-    with endless_receiver(head, piece, 0) as (url, counts), delivering(svc):
-        made = svc.webhooks.create(url=url)
-        svc.webhooks.test(made.id)
-        delivery = outcome(svc, made.id)
-        until(lambda: counts["closed"] == 1)
-    assert delivery.last_error is None
-    assert counts["requests"] == 1
-    assert counts["bytes"] < 16 << 20  # 64 KiB, and what the buffers of the sockets hold
-
-
-@pytest.mark.parametrize(
-    ("head", "piece"),
-    [
-        (_CHUNKED, b"1\r\nx\r\n"),
-        (b"HTTP/1.1 200 OK\r\n", b"X-More: 1\r\n"),
-        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-    ],
-    ids=["body", "head", "interim responses"],
-)
-def test_a_slow_answer_without_end_has_the_time_limit(
-    svc: comptroller.Service, head: bytes, piece: bytes
-) -> None:
-    """Each piece arrives soon after the other; the time limit is that of the whole attempt."""
-    with (
-        endless_receiver(head, piece, 0.02) as (url, counts),
-        Receiver() as quick,
-        delivering(svc, timeout_s=1.0, retry_s=lambda _: 3600.0),
-    ):
-        made = svc.webhooks.create(url=url)
-        svc.webhooks.create(url=quick.url)
-        svc.webhooks.test(made.id)
-        svc.identities.put(id="alice")
-        quick.take(1)
-        delivery = outcome(svc, made.id)
-        until(lambda: counts["closed"] == counts["requests"] > 0)
-    assert "did not answer within 1 seconds" in (delivery.last_error or "")
 
 
 def test_it_is_paused_after_three_days_and_resumes(svc: comptroller.Service) -> None:
@@ -444,139 +308,6 @@ def test_a_test_is_sent_once(svc: comptroller.Service) -> None:
     assert [each.event["data"] for each in receiver.received] == [{}, {}]
 
 
-def test_a_replay_delivers_again(svc: comptroller.Service) -> None:
-    with Receiver() as receiver, delivering(svc):
-        svc.identities.put(id="before")
-        made = svc.webhooks.create(url=receiver.url)
-        svc.identities.put(id="alice")
-        (first,) = receiver.take(1)
-        svc.webhooks.replay(made.id, since=LONG_AGO)
-        _, *again = receiver.take(3)
-        svc.identities.put(id="next")  # when it is sent, the store has the progress until alice
-        receiver.take(4)
-        svc.webhooks.replay(made.id, since=datetime.fromisoformat(first.event["timestamp"]))
-        last = next(each for each in receiver.take(6)[4:] if each.event["data"]["id"] == "alice")
-    ids = {each.event["data"]["id"]: each.headers["webhook-id"] for each in again}
-    assert ids.keys() == {"before", "alice"}
-    assert last.headers["webhook-id"] == first.headers["webhook-id"] == ids["alice"]
-
-
-def write_changes_without_a_status(svc: comptroller.Service) -> list[tuple[str, str]]:
-    """Changes records with and without their status; returns ids and types of the events."""
-    later = "2026-02-01T00:00:00Z"
-    svc.load("claims", [claim(1)])
-    svc.load("claims", [claim(1, amount="7.5", updated_at=later)])
-    svc.claims.submit("claim-1", tx_hash="0x1")
-    svc.load(
-        "claims",
-        [
-            claim(
-                1,
-                amount="8.5",
-                onchain_status="SUBMITTED",
-                tx_hash="0x1",
-                updated_at="2100-01-01T00:00:00Z",
-            )
-        ],
-    )
-    svc.claims.fail("claim-1", error_message='"onchain_status":"CONFIRMED"')
-    order = {
-        "id": "o", "customer_id": "acme", "status": "IN_PROGRESS", "created_at": LONG_AGO,
-        "updated_at": LONG_AGO, "source_asset": "ETH", "destination_asset": "USD",
-    }  # fmt: skip
-    changes = ({}, {"source_amount": "1"}, {"status": "DONE"}, {"source_amount": "2"})
-    for day, changed in enumerate(changes, 1):
-        order |= changed
-        order["updated_at"] = f"2026-01-0{day}T00:00:00Z"
-        svc.orchestrations.put(order)
-    return [
-        ("claim-1", "claim.created"),
-        ("claim-1", "claim.created"),
-        ("claim-1", "claim.submitted"),
-        ("claim-1", "claim.submitted"),
-        ("claim-1", "claim.failed"),
-        ("o", "orchestration.in_progress"),
-        ("o", "orchestration.in_progress"),
-        ("o", "orchestration.done"),
-        ("o", "orchestration.done"),
-    ]
-
-
-def test_a_late_event_and_a_replayed_one_have_the_type_of_their_change(
-    svc: comptroller.Service,
-) -> None:
-    with Receiver() as receiver:
-        made = svc.webhooks.create(url=receiver.url)
-        expected = write_changes_without_a_status(svc)
-        with delivering(svc):
-            late = receiver.take(len(expected))
-            svc.webhooks.replay(made.id, since=LONG_AGO)
-            again = receiver.take(2 * len(expected))[len(expected) :]
-    for received in (late, again):
-        events = [(each.event["data"]["id"], each.type) for each in received]
-        assert sorted(events, key=lambda event: event[0]) == expected
-    types = {each.headers["webhook-id"]: each.type for each in late}
-    assert types == {each.headers["webhook-id"]: each.type for each in again}
-
-
-def test_a_replay_begins_at_a_place_of_the_change_feed(svc: comptroller.Service) -> None:
-    with Receiver() as receiver, delivering(svc):
-        made = svc.webhooks.create(url=receiver.url)
-        place = svc.changes.list(after="end").next_cursor
-        svc.identities.put(id="alice")
-        (first,) = receiver.take(1)
-        svc.identities.put(id="next")  # when it is sent, the store has the progress until alice
-        receiver.take(2)
-        svc.webhooks.replay(made.id, after=place)
-        again = next(each for each in receiver.take(4)[2:] if each.event["data"]["id"] == "alice")
-    assert again.headers["webhook-id"] == first.headers["webhook-id"]
-
-
-def test_a_replay_skips_no_event(svc: comptroller.Service) -> None:
-    from comptroller import _core
-
-    made = svc.webhooks.create(url="https://hooks.example.com")
-    svc.identities.put(id="alice")
-    svc.webhooks.replay(made.id, after="end")
-    svc.webhooks.replay(made.id, since="2100-01-01")
-    store, principal = svc.host.store_with_principal()
-    (webhook,) = _core.active_webhooks(store, principal)
-    batch = _core.take_events(store, principal, webhook.key, webhook.considered, 9, 9)
-    assert [event.record for event in batch.events] == [("identities", "alice")]
-
-
-def test_a_replay_keeps_earlier_events_that_were_not_delivered(svc: comptroller.Service) -> None:
-    with Receiver(lambda _received: 500) as receiver, delivering(svc):
-        made = svc.webhooks.create(url=receiver.url)
-        svc.identities.put(id="alice")
-        receiver.take(1)
-        until(lambda: len(svc.webhooks.deliveries(made.id)) == 1)
-        place = svc.changes.list(after="end").next_cursor
-        svc.identities.put(id="bob")
-        until(lambda: len(svc.webhooks.deliveries(made.id)) == 2)
-    svc.webhooks.replay(made.id, after=place)
-    (kept,) = svc.webhooks.deliveries(made.id)
-    assert kept.event_type == "identity.updated"
-
-
-@pytest.mark.parametrize(
-    ("place", "code"),
-    [
-        ({}, "invalid-request"),
-        ({"since": LONG_AGO, "after": "end"}, "invalid-request"),
-        ({"after": ""}, "invalid-request"),
-        ({"after": "damaged"}, "invalid-cursor"),
-    ],
-)
-def test_a_replay_needs_one_place(
-    svc: comptroller.Service, place: dict[str, Any], code: str
-) -> None:
-    made = svc.webhooks.create(url="https://hooks.example.com")
-    with pytest.raises(comptroller.InvalidRequest) as caught:
-        svc.webhooks.replay(made.id, **place)
-    assert caught.value.code == code
-
-
 def test_a_paused_webhook_gets_its_events_later(svc: comptroller.Service) -> None:
     with Receiver() as receiver, delivering(svc):
         made = svc.webhooks.create(url=receiver.url)
@@ -617,22 +348,6 @@ def test_a_killed_process_loses_no_event(tmp_path: Path) -> None:
             assert second.wait(30) == 143
         # A window of events and not more is sent again.
         assert len(receiver.received) - 20_000 <= 256
-
-
-def outcome(svc: comptroller.Service, id: str) -> Any:
-    """Returns the last test after its attempt."""
-    until(lambda: svc.webhooks.deliveries(id)[0].attempts == 1)
-    return svc.webhooks.deliveries(id)[0]
-
-
-def until(is_true: Callable[[], bool], within_s: float = 30) -> None:
-    """Looks again and again until a condition holds."""
-    ended = threading.Event()
-    for _ in range(int(within_s / 0.02)):
-        if is_true():
-            return
-        ended.wait(0.02)
-    raise AssertionError("the condition did not become true")
 
 
 def test_only_the_holder_of_the_lease_reports(svc: comptroller.Service) -> None:
