@@ -134,11 +134,12 @@ sanitize-python: .venv/sanitized/created
 	  .venv/sanitized/bin/python -m pytest -n auto --dist loadfile -p no:schemathesis $(SANITIZED_TESTS) || status=$$?; \
 	  ! cat build/sanitized/report* 2>/dev/null && exit $${status:-0}
 
+# The files of the targets are in memory, where to synchronise them takes no time.
 fuzz: | system
 	@cmake -S . -B build/fuzz -G Ninja $(CORE_TESTS) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=$(CLANG) \
 	  -DCOMPTROLLER_SANITIZE=address,undefined,fuzzer-no-link >/dev/null
 	@cmake --build build/fuzz --target fuzz_core $(FUZZ_FORMAT:%=fuzz_%)
-	@for target in $(FUZZ); do \
+	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; for target in $(FUZZ); do \
 	  echo "== fuzz $$target"; mkdir -p build/fuzz/corpus/$$target; \
 	  program=build/fuzz/fuzz_$$target; [ -x $$program ] || program=build/fuzz/fuzz_core; \
 	  FUZZ_TARGET=$$target $$program -max_total_time=$(FUZZ_S) -timeout=20 -rss_limit_mb=4096 -verbosity=0 \

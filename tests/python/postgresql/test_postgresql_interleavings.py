@@ -1,6 +1,6 @@
 """Two writes at the same moment: the result is that of one of the two orders.
 
-One write is held before each of its requests in turn, while the other one runs until it ends or
+One write is held before each of its statements in turn, while the other one runs until it ends or
 waits for a lock.
 """
 
@@ -19,7 +19,9 @@ from postgresql_proxy import Proxy, Steps
 from postgresql_server import Connection, Server
 
 _MAX_STEPS = 40
-_GENERATED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_GENERATED = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|msg_[0-9a-f]{32}"
+)
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ][0-9:.]+(Z|\+00:00)")
 _numbers = count(1)
 
@@ -34,6 +36,7 @@ class Case(NamedTuple):
     other_group: str
     address: str
     claim: str
+    webhook: str
 
     def new_address(self, number: int = 1) -> str:
         return f"0x{number}{int(self.customer[4:]):039}"
@@ -41,6 +44,7 @@ class Case(NamedTuple):
 
 Write = Callable[[comptroller.Service, Case], Any]
 _LATER = "2026-02-01T00:00:00Z"
+_URL = "https://hooks.example.com/"
 
 
 def _claim(case: Case, **members: Any) -> dict[str, Any]:
@@ -155,6 +159,19 @@ AGGREGATES: dict[str, dict[str, Write]] = {
             _orchestration(case, customer_id=f"x{case.customer}")
         ),
     },
+    "webhook": {
+        "create another": lambda svc, case: svc.webhooks.create(
+            url=_URL, customer_id=case.customer, description="second"
+        ),
+        "change the URL": lambda svc, case: svc.webhooks.update(case.webhook, url=f"{_URL}later"),
+        "pause": lambda svc, case: svc.webhooks.update(
+            case.webhook, status="PAUSED", status_reason="asked"
+        ),
+        "rotate": lambda svc, case: svc.webhooks.rotate(case.webhook),
+        "test": lambda svc, case: svc.webhooks.test(case.webhook),
+        "replay": lambda svc, case: svc.webhooks.replay(case.webhook, after="end"),
+        "delete": lambda svc, case: svc.webhooks.delete(case.webhook),
+    },
     "idempotency key": {
         "create": lambda svc, case: svc.payout_groups.create(
             **_group(case), idempotency_key=case.customer
@@ -181,14 +198,17 @@ class Stores(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def stores(server: Server, shared_path: str) -> Iterator[Stores]:
+def stores(
+    server: Server, shared_path: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stores]:
     steps = Steps()
     database = shared_path.rpartition("?")[0].rpartition("/")[2]
     options = "&options=-cdeadlock_timeout%3D20ms"
+    state = tmp_path_factory.mktemp("state")
     with (
-        Proxy(server, steps.before) as proxy,
-        comptroller.open(proxy.server.address(database) + options) as held,
-        comptroller.open(shared_path + options) as free,
+        Proxy(server, steps.before, by_statement=True) as proxy,
+        comptroller.open(proxy.server.address(database) + options, state=state) as held,
+        comptroller.open(shared_path + options, state=state) as free,
         closing(Connection(shared_path)) as watch,
     ):
         yield Stores(held, free, steps, watch)
@@ -198,7 +218,7 @@ def stores(server: Server, shared_path: str) -> Iterator[Stores]:
 
 
 def _make_case(svc: comptroller.Service) -> Case:
-    case = Case(f"case{next(_numbers):05}", *[""] * 6)
+    case = Case(f"case{next(_numbers):05}", *[""] * 7)
     identity = f"i-{case.customer}"
     svc.identities.put(id=identity, customer_id=case.customer)
     control = svc.controls.create(identity_id=identity, type="FROZEN", reason_code="R")
@@ -209,9 +229,9 @@ def _make_case(svc: comptroller.Service) -> Case:
         payout_group_id=group,
         customer_id=case.customer,
     )
-    case = Case(
-        case.customer, identity, control.id, group, other, address.id, f"claim-{case.customer}"
-    )
+    webhook = svc.webhooks.create(url=_URL, customer_id=case.customer).id
+    claim = f"claim-{case.customer}"
+    case = Case(case.customer, identity, control.id, group, other, address.id, claim, webhook)
     svc.claims.put(_claim(case))
     return case
 
@@ -277,7 +297,11 @@ def _records(svc: comptroller.Service, case: Case) -> list[str]:
         for customer in (case.customer, f"x{case.customer}")
         for each in resource.list(customer_id=customer)
     ]
-    return records + [_text(each.to_dict()) for each in svc.balances.list(address_id=case.address)]
+    records += [_text(each.to_dict()) for each in svc.balances.list(address_id=case.address)]
+    for webhook in svc.webhooks.list(customer_id=case.customer):
+        records.append(_text(webhook.to_dict()))
+        records += [_text(each.to_dict()) for each in svc.webhooks.deliveries(webhook.id)]
+    return records
 
 
 def _in_order(stores: Stores, first: Write, second: Write, swaps: bool) -> list[str]:
@@ -315,4 +339,4 @@ def test_writes_at_once_are_writes_in_an_order(
         stores.steps.disarm()
         found = _shown(case, outcomes, _records(stores.free, case))
         assert found in orders, step
-    raise AssertionError("the write has more requests than were tried")
+    raise AssertionError("the write has more statements than were tried")

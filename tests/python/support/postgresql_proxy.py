@@ -17,11 +17,11 @@ from typing import NamedTuple
 from postgresql_server import Server
 
 _SOCKET = ".s.PGSQL.5432"
-_SYNC = b"S"
+_SYNC, _EXECUTE = b"S", b"E"
 
 
 class Batch(NamedTuple):
-    """Requests that are sent together: the messages until Sync.
+    """Requests that are sent together: the messages until Sync, or until a statement is executed.
 
     Attributes:
         connection: the number of the connection.
@@ -39,11 +39,20 @@ class Proxy:
     closes the connection instead of passing on what the server answers.
 
     Its folder has a socket, like that of the server. Use it as a context manager.
+
+    Args:
+        server: to which the requests are passed.
+        before: called before each batch.
+        by_statement: whether a batch ends at each statement, also if further ones are sent with it.
+            The server executes each as soon as it is passed on, and answers after the last one.
     """
 
-    def __init__(self, server: Server, before: Callable[[Batch], bool]) -> None:
+    def __init__(
+        self, server: Server, before: Callable[[Batch], bool], *, by_statement: bool = False
+    ) -> None:
         self._upstream = str(server.folder / _SOCKET)
         self._before = before
+        self._ends = (_SYNC, b"Q", b"X", *([_EXECUTE] if by_statement else []))
         self._folder = TemporaryDirectory(prefix="comptroller-proxy-", dir="/tmp")
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(Path(self._folder.name) / _SOCKET))
@@ -88,7 +97,7 @@ class Proxy:
                 head = _read(reader, 5)
                 data += head + _read(reader, struct.unpack("!I", head[1:])[0] - 4)
                 executes = executes or head[:1] in b"BQ"
-                if head[:1] in (_SYNC, b"Q", b"X"):
+                if head[:1] in self._ends:
                     passes = self._before(Batch(number, data, executes))
                     if not passes:
                         client.shutdown(socket.SHUT_RDWR)
@@ -113,9 +122,9 @@ def _read(reader: object, size: int) -> bytes:
 
 
 class Steps:
-    """Holds one write back before one of its requests.
+    """Holds one write back before one of its batches.
 
-    A write begins with the request that begins its transaction. `arm` names the request; the write
+    A write begins with the batch that begins its transaction. `arm` names the batch; the write
     then waits at it until `release`.
     """
 
@@ -128,14 +137,14 @@ class Steps:
         self._is_released = threading.Event()
 
     def arm(self, step: int) -> None:
-        """The next write waits before its request `step`, which is counted from 0."""
+        """The next write waits before its batch `step`, which is counted from 0."""
         with self._lock:
             self._at, self._connection, self._count = step, None, 0
             self.is_held.clear()
             self._is_released.clear()
 
     def disarm(self) -> int:
-        """Lets all writes run; returns the number of requests of the armed write."""
+        """Lets all writes run; returns the number of batches of the armed write."""
         with self._lock:
             self._at = None
             return self._count
