@@ -26,6 +26,7 @@ MINUTES_OF_ALL = 60
 MINUTES_OF_ONE_PROMISE = 180
 #: The time that an interrupted test has to end what it started.
 END_WITHIN_S = 60
+_NAMES = pytest.StashKey[set[str]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,8 +40,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Run(config), "torture-run")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keeps the checks of the given promise, or those of all, in the order of their promises."""
+    config.stash[_NAMES] = {_name(item) for item in items}
     number = config.getoption("promise")
     kept = [
         item
@@ -76,7 +79,7 @@ class Run:
 
     def __init__(self, config: pytest.Config) -> None:
         self._promise = config.getoption("promise")
-        self._chosen = config.getoption("keyword")
+        self._chosen = {"PROMISE": self._promise, "CHECK": config.getoption("keyword")}
         minutes = MINUTES_OF_ONE_PROMISE if self._promise else MINUTES_OF_ALL
         self._deadline = time.monotonic() + minutes * 60
         self._checks: dict[int, list[results.Check]] = {}
@@ -104,22 +107,27 @@ class Run:
         report = yield
         self._seconds = report.duration + (0 if call.when == "setup" else self._seconds)
         if call.when == "call" or not report.passed:
-            name = (item.obj.__doc__ or item.name).strip().partition("\n")[0].rstrip(".")  # type: ignore[attr-defined]
-            if getattr(item, "callspec", None):
-                name += f" ({item.callspec.id})"  # type: ignore[attr-defined]
             figures = dict(report.user_properties).get("figures", {})
             self._checks.setdefault(_promise(item).number, []).append(
-                results.Check(name, figures, self._seconds, report.outcome)
+                results.Check(_name(item), figures, self._seconds, report.outcome)
             )
         return report
 
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Writes the page."""
         if self._promise is not None and self._checks:
             sizes = [f"{k}={v} " for k, v in sorted(os.environ.items()) if k.startswith("TORTURE_")]
-            argument = f" PROMISE={self._promise}" if self._promise else ""
-            command = f"{''.join(sizes)}make torture{argument}"
-            results.write(self._checks, command, is_partial=bool(self._chosen))
+            chosen = [f" {k}={v}" for k, v in self._chosen.items() if v]
+            command = f"{''.join(sizes)}make torture{''.join(chosen)}"
+            results.write(self._checks, command, session.config.stash[_NAMES])
+
+
+def _name(item: pytest.Item) -> str:
+    """Returns the name of a check: the first line of its docstring, and its case."""
+    name: str = (item.obj.__doc__ or item.name).strip().partition("\n")[0].rstrip(".")  # type: ignore[attr-defined]
+    if getattr(item, "callspec", None):
+        name += f" ({item.callspec.id})"  # type: ignore[attr-defined]
+    return name
 
 
 class _Promise(NamedTuple):

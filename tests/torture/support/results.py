@@ -1,4 +1,4 @@
-"""The page of the results: a section for each promise, which a run of its checks replaces."""
+"""The page of the results: of each promise the figures of its checks, by the run of each."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,9 +24,11 @@ tests that run at each change.
 
 `make torture` runs all checks in at most an hour, but for those of promise 17, which load millions
 of claims, 18, which compile the core three times, and two of promise 3, with each possible fault.
+The check of promise 20 reads the result of `make torture-planted`, which takes hours.
 `make torture PROMISE=17` runs those of one promise. They use no network beyond the machine, stop
-by themselves, and replace their sections here."""
+by themselves, and replace their rows here; each row is below the run that found it."""
 NOT_RUN = "These checks have not run yet."
+_HEAD = "| Check | Figures | Seconds | Outcome |\n|---|---|---:|---|"
 
 
 class Check(NamedTuple):
@@ -60,28 +62,47 @@ def _circumstances(command: str) -> str:
     )
 
 
-def _rows(section: str) -> dict[str, str]:
-    """Returns the rows of a section by the names of their checks."""
-    rows = re.findall(r"^\| .* \|$", section, re.MULTILINE)[1:]
-    return {row[2:].partition(" | ")[0].replace(r"\|", "|"): row for row in rows}
+def _tables(section: str) -> dict[str, dict[str, str]]:
+    """Returns the rows of each run, by the circumstances of the run and the name of the check."""
+    tables: dict[str, dict[str, str]] = {}
+    for table in re.findall(r"^(?!\|)(.+)\n\n((?:\|.*\n?)+)", section, re.MULTILINE):
+        circumstances, lines = table
+        rows = lines.splitlines()[2:]
+        tables[circumstances] = {
+            row[2:].partition(" | ")[0].replace(r"\|", "|"): row for row in rows
+        }
+    return tables
 
 
-def _section(rows: Iterable[str], command: str) -> str:
-    head = "| Check | Figures | Seconds | Outcome |\n|---|---|---:|---|"
-    return "\n".join([f"{_circumstances(command)}\n", head, *rows])
+def _table(circumstances: str, rows: Iterable[str]) -> str:
+    return "\n".join([f"{circumstances}\n", _HEAD, *rows])
 
 
 def write(
-    checks: dict[int, list[Check]], command: str, page: Path = PAGE, *, is_partial: bool = False
+    checks: dict[int, list[Check]], command: str, known: Collection[str], page: Path = PAGE
 ) -> None:
-    """Replaces the sections of the promises that were checked; of a partial run only its rows."""
+    """Replaces the rows of the checks that ran, each with the circumstances of its run.
+
+    Args:
+        checks: those that ran, by promise.
+        command: that ran them.
+        known: the names of all checks. The rows of others, which no longer exist, are removed.
+        page: the file.
+    """
     text = page.read_text(encoding="utf-8") if page.exists() else ""
     found = re.findall(r"^## (\d+)\. .*\n\n((?:(?!## ).*\n?)*)", text, re.MULTILINE)
     sections = {int(number): body.strip() for number, body in found}
+    circumstances = _circumstances(command)
     for number, done in checks.items():
-        rows = _rows(sections.get(number, "")) if is_partial else {}
-        rows |= {each.name: each.row() for each in done}
-        sections[number] = _section(rows.values(), command)
+        names = {each.name for each in done}
+        tables = {
+            run: {name: row for name, row in rows.items() if name in known and name not in names}
+            for run, rows in _tables(sections.get(number, "")).items()
+        }
+        tables.setdefault(circumstances, {}).update({each.name: each.row() for each in done})
+        sections[number] = "\n\n".join(
+            _table(run, rows.values()) for run, rows in tables.items() if rows
+        )
     parts = [
         f"## {number}. {title}\n\n{sections.get(number, NOT_RUN)}"
         for number, title in PROMISES.items()
