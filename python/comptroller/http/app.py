@@ -21,11 +21,9 @@ import msgspec
 from prometheus_client.registry import Collector
 
 from comptroller import _core, description, routes
-from comptroller._core import Principal
 from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import openapi, pages, problems
 from comptroller.http.authentication import Authenticator, Caller, EveryoneIsOperator, require_scope
-from comptroller.http.cached import CachedForASecond
 from comptroller.http.exchange import (
     BEGAN,
     OUTCOME,
@@ -40,6 +38,7 @@ from comptroller.http.exchange import (
 from comptroller.http.loads_and_exports import MAX_EXPORTS, LoadsAndExports
 from comptroller.http.metrics import Metrics
 from comptroller.http.problems import Refusal, problem
+from comptroller.http.readiness import Readiness
 from comptroller.http.routing import Answers, Router
 from comptroller.http.writes import Outcome, WritesByLoop
 from comptroller.journal import sign_checkpoint
@@ -54,8 +53,11 @@ Resources = Mapping[str, Answers]
 #: Called after every request, with the exchange and its duration in seconds.
 Observer = Callable[[Exchange, float], None]
 
-#: Threads for long reads: one core is left to the event loop, which gives the short answers.
-_MAX_READERS = max(1, min(4, (os.cpu_count() or 1) - 1))
+#: Threads for long reads of a file: one core is left to the event loop, which gives the short
+#: answers.
+_MAX_FILE_READERS = max(1, min(4, (os.cpu_count() or 1) - 1))
+#: Threads for reads of a database, each with a connection; most of their time they wait for it.
+_MAX_DATABASE_READERS = 16
 #: By how much the priority of long reads and exports is lower than that of the event loop. With 10
 #: they would wait long on a machine that has no free core.
 _NICENESS = 5
@@ -110,9 +112,10 @@ class App:
         self.writes = WritesByLoop(self.store)
         self._authenticator = authenticator
         self.metrics = Metrics(service.host, clock, collectors)
-        self._is_ready = CachedForASecond(self._read_one, clock)
+        self._readiness = Readiness(service.host, clock)
         self._observers: tuple[Observer, ...] = (self.metrics, *observers)
-        self._readers = ThreadPoolExecutor(_MAX_READERS, "comptroller-read", _give_way)
+        max_readers = _MAX_DATABASE_READERS if self.reads_in_threads else _MAX_FILE_READERS
+        self._readers = ThreadPoolExecutor(max_readers, "comptroller-read", _give_way)
         exports = ThreadPoolExecutor(MAX_EXPORTS, "comptroller-export", _give_way)
         self._transfers = LoadsAndExports(service.host, exports, self.metrics.count_loaded)
         self._deprecation = None if drop_deprecated else _deprecation(sunset)
@@ -258,10 +261,6 @@ class App:
             if message["type"] == "lifespan.shutdown":
                 return
 
-    def _read_one(self) -> None:
-        # For one customer, because the operator's list reads an index range for each customer.
-        self.store.call(Principal("default"), "claims.list", [("limit", "1")], None, None)
-
     async def _checkpoint(self, exchange: Exchange) -> None:
         """Sends a signed checkpoint of the journal, and the key that verifies it."""
         caller = await self._admit("journal.checkpoint", exchange)
@@ -271,10 +270,7 @@ class App:
         await exchange.answer(200, JSON, msgspec.json.encode(signed))
 
     async def _ready(self, exchange: Exchange) -> None:
-        if self.reads_in_threads:
-            await asyncio.get_running_loop().run_in_executor(self._readers, self._is_ready)
-        else:
-            self._is_ready()
+        await self._readiness.require()
         await exchange.answer(200, JSON, b'{"status":"ready"}')
 
 

@@ -23,9 +23,12 @@ from comptroller.http.oauth import clients  # noqa: E402
 from comptroller.http.oauth.authority import JWKS_PATH  # noqa: E402
 
 CLAIMS = "/rewards/claims"
+IDENTITIES = "/v2/identity/identities"
+#: The threads in which a server reads a database.
+_READERS = 16
 
 
-def test_a_server_answers_while_a_read_waits_for_the_database(
+def test_a_server_answers_while_reads_wait_for_the_database(
     store_path: str, tmp_path: Path
 ) -> None:
     with comptroller.open(store_path) as svc:
@@ -34,23 +37,37 @@ def test_a_server_answers_while_a_read_waits_for_the_database(
     with (
         serving(*words, cwd=tmp_path, db=store_path) as server,
         closing(Connection(store_path)) as other,
-        ThreadPoolExecutor(1) as thread,
+        ThreadPoolExecutor(_READERS + 1) as threads,
     ):
         other.execute("BEGIN")
         other.execute("LOCK TABLE claims IN ACCESS EXCLUSIVE MODE")
-        waiting = thread.submit(server.get, CLAIMS)
-        _wait_for_lock(store_path, waiting)
-        assert server.get("/healthz").status_code == 200
-        assert not waiting.done()
+        waiting = [threads.submit(server.get, CLAIMS)]
+        _wait_for_locks(store_path, waiting)
+        for path in ("/healthz", IDENTITIES):
+            assert server.get(path).status_code == 200
+        waiting += [threads.submit(server.get, CLAIMS) for _ in range(_READERS - 1)]
+        _wait_for_locks(store_path, waiting)
+        last = threads.submit(server.get, CLAIMS)  # no thread is left for it
+        for path in ("/healthz", "/readyz"):
+            assert server.get(path).status_code == 200
+        assert not any(each.done() for each in (*waiting, last))
         other.execute("COMMIT")
-        assert [each["id"] for each in waiting.result().json()["items"]] == ["c"]
+        for each in (*waiting, last):
+            assert [claim["id"] for claim in each.result().json()["items"]] == ["c"]
 
 
-def _wait_for_lock(address: str, waiting: Future[Any]) -> None:
-    """Waits until a session waits for a lock; raises what ends `waiting` before."""
+def _wait_for_locks(address: str, waiting: list[Future[Any]]) -> None:
+    """Waits until each request waits for a lock; raises what ends one before."""
     with closing(Connection(address)) as connection:
-        while not connection.execute("SELECT 1 FROM pg_locks WHERE NOT granted"):
-            assert not waiting.done(), waiting.result().text
+        while len(connection.execute(_WAITING_SESSIONS)) < len(waiting):
+            for each in waiting:
+                assert not each.done(), each.result().text
+
+
+_WAITING_SESSIONS = (
+    "SELECT pid FROM pg_locks WHERE NOT granted AND database ="
+    " (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
 
 
 def _connect(server: Serving, client: dict[str, str]) -> comptroller.Service:
