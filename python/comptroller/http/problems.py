@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Iterable
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -13,6 +16,15 @@ from comptroller.errors import Error, error_for
 CONTENT_TYPE = b"application/problem+json"
 
 _RETRY_AFTER_S = b"1"
+# The parts of messages of the core that precede what libpq or the database says, which can name
+# hosts, folders, users and databases. See cpp/db/postgresql/session.cpp and failures.cpp.
+_UNREACHABLE = re.compile(
+    "cannot connect to the database: |the connection to the database was lost: |"
+    "the database accepts only reads, "
+)
+_REPORTS = re.compile("the database reports: (?!canceling statement due to statement timeout)")
+_SEE_LOG = "see the log of the server by the request id"
+_log = logging.getLogger(__name__)
 
 
 class Refusal(Exception):
@@ -36,12 +48,18 @@ def headers(error: Error) -> list[tuple[bytes, bytes]]:
 
 
 def document(error: Error, request_id: str) -> bytes:
-    """Returns the problem document of an error."""
+    """Returns the problem document of an error.
+
+    What a database, or the failure to reach it, says about its place is logged instead.
+    """
+    detail = _public_detail(error)
+    if detail != error.detail:
+        _log.error("request %s: %s", request_id, error.detail)
     document: dict[str, Any] = {
         "type": f"/problems/{error.code}",
         "title": problems()[error.code]["title"],
         "status": error.status,
-        "detail": error.detail,
+        "detail": detail,
         "code": error.code,
         "request_id": request_id,
     }
@@ -50,3 +68,17 @@ def document(error: Error, request_id: str) -> bytes:
     if error.existing is not None:
         document["meta"] = {"existing": error.existing}
     return msgspec.json.encode(document)
+
+
+def _public_detail(error: Error) -> str:
+    is_unreachable = _UNREACHABLE.search(error.detail) is not None
+    if not is_unreachable and not _REPORTS.search(error.detail):
+        return error.detail
+    if error.code == "outcome-unknown":
+        return (
+            "the connection to the database was lost; the write may have been executed: repeat it "
+            "with the same Idempotency-Key, or read the record first"
+        )
+    what = "cannot be reached" if is_unreachable else "could not execute the request"
+    remedy = "try again later" if error.status == HTTPStatus.SERVICE_UNAVAILABLE else _SEE_LOG
+    return f"the database {what}; {remedy}"

@@ -13,7 +13,7 @@ import pytest
 from command_line import Run
 from comptroller.local import LocalHost
 from lines import claim, load
-from postgresql_server import Connection
+from postgresql_server import Connection, Server
 from serving import Serving, serving
 
 httpx2 = pytest.importorskip("httpx2")
@@ -68,6 +68,77 @@ _WAITING_SESSIONS = (
     "SELECT pid FROM pg_locks WHERE NOT granted AND database ="
     " (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
+
+
+@pytest.mark.parametrize("auth", ["off", "local"])
+def test_no_answer_shows_where_the_database_is(
+    run: Run, own_server: Server, tmp_path: Path, auth: str
+) -> None:
+    """The log has what answers leave out, such as the host, the user and the database."""
+    address = own_server.create("hidden_books")
+    words = ("--auth", auth, "--state", str(tmp_path / "state"))
+    group = {
+        "ledger": "ETHEREUM",
+        "asset_type": "ETH",
+        "jurisdiction": "CH",
+        "name": "North",
+        "claimer_address": "0x0000000000000000000000000000000000000001",
+    }
+    with serving(*words, cwd=tmp_path, db=address) as server:
+        headers = {}
+        if auth == "local":
+            client = run("clients", "add", "desk", "--operator", "--db", address, "--json").json
+            names = ("client_id", "client_secret")
+            form = {"grant_type": "client_credentials", **{name: client[name] for name in names}}
+            token = server.ask("POST", "/oauth2/token", data=form).json()["access_token"]
+            headers = {"authorization": f"Bearer {token}"}
+        assert server.get(CLAIMS, headers=headers).status_code == 200
+        own_server.stop()
+        load = {"headers": {**headers, "content-type": "application/x-ndjson"}, "content": b"{}"}
+        answers = [
+            server.ask("PUT", f"/operator{IDENTITIES[3:]}", json={"id": "a"}, headers=headers),
+            server.ask("POST", "/rewards/payout-groups", json=group, headers=headers),
+            server.get(CLAIMS, headers=headers),
+            server.get("/operator/export/claims", headers=headers),
+            server.ask("POST", "/operator/load/claims", **load),
+            server.get("/v2/journal/checkpoint", headers=headers),
+            server.get("/readyz"),
+        ]
+        for answer in answers:
+            assert answer.status_code in (503, 504), answer.text
+            assert "retry-after" in answer.headers or answer.status_code == 504
+        shown = "".join(f"{answer.headers} {answer.text}" for answer in answers)
+        log = server.end()[2]
+    assert "the database cannot be reached; try again later" in answers[-1].json()["detail"]
+    for secret in (str(own_server.folder), "socket", "hidden_books", "comptroller@"):
+        assert secret not in shown
+    assert str(own_server.folder) in log
+    assert answers[-1].json()["request_id"] in log
+
+
+def test_an_answer_of_unknown_outcome_does_not_quote_the_database(
+    store_path: str, tmp_path: Path
+) -> None:
+    """The database ends the connection at the commit."""
+    comptroller.open(store_path).close()
+    with closing(Connection(store_path)) as session:
+        session.execute(
+            "CREATE FUNCTION end_backend() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN"
+            " PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'"
+        )
+        session.execute(
+            "CREATE CONSTRAINT TRIGGER ends AFTER INSERT ON identities DEFERRABLE INITIALLY"
+            " DEFERRED FOR EACH ROW EXECUTE FUNCTION end_backend()"
+        )
+    with serving("--auth", "off", cwd=tmp_path, db=store_path) as server:
+        answer = server.ask("PUT", f"/operator{IDENTITIES[3:]}", json={"id": "a"})
+        _code, _out, log = server.end()
+    assert answer.json()["code"] == "outcome-unknown"
+    assert answer.json()["detail"] == (
+        "the connection to the database was lost; the write may have been executed: repeat it with "
+        "the same Idempotency-Key, or read the record first"
+    )
+    assert "the connection to the database was lost: " in log
 
 
 def _connect(server: Serving, client: dict[str, str]) -> comptroller.Service:
