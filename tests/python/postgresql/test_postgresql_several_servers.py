@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import time
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
 import pytest
-from postgresql_server import Server
+from postgresql_server import Connection, Server
 from several_servers import Fleet, check_probes, fleet, probe, restart_database
 from writing_clients import Clients, OneTimeClients, check_writes, make_store
 
-pytest.importorskip("httpx2")
+httpx2 = pytest.importorskip("httpx2")
 
 _SERVERS = 3
 _CLIENTS = 8
@@ -69,6 +71,35 @@ def test_no_answered_write_is_lost_or_executed_twice(
     with fleet(address, tmp_path, _SERVERS, *options, with_nginx=with_nginx) as servers:
         clients = asyncio.run(run(servers))
     check(address, clients)
+
+
+def test_nginx_passes_long_loads_and_exports_on(own_server: Server, tmp_path: Path) -> None:
+    """It limits neither their size nor their time, holds no progress back, and hides metrics."""
+    address = own_server.create("long_loads")
+    identity = b'{"id":"%07d","created_at":"2026-01-01T00:00:00Z","metadata":{"x":"%s"}}\n'
+    lines = b"".join(identity % (number, b"x" * 100) for number in range(15_000))
+    assert len(lines) > 2 << 20
+    session = closing(Connection(address))
+    with fleet(address, tmp_path, _SERVERS, "--auth", "off") as servers, session as other:
+        (entry,) = servers.entries
+        load = f"{entry}/operator/load/identities"
+        kind = {"content-type": "application/x-ndjson"}
+        # The load waits for the lock. Its progress arrives meanwhile.
+        other.execute("BEGIN")
+        other.execute("LOCK TABLE identities IN ACCESS EXCLUSIVE MODE")
+        headers = {**kind, "prefer": "progress"}
+        with httpx2.stream("POST", load, content=lines, headers=headers, timeout=30) as answer:
+            assert answer.status_code == 200
+            pieces = answer.iter_bytes()
+            assert next(pieces).strip() == b""
+            other.execute("COMMIT")
+            assert json.loads(b"".join(pieces))["inserted"] == 15_000
+        exported = httpx2.get(f"{entry}/operator/export/identities", timeout=30)
+        assert exported.status_code == 200
+        assert len(exported.content) > len(lines)
+        assert exported.content.count(b"\n") == 15_000
+        assert httpx2.get(f"{entry}/metrics").status_code == 404
+        assert httpx2.get(f"{entry}/readyz").status_code == 200
 
 
 def test_a_rolling_restart_fails_no_request(own_server: Server, tmp_path: Path) -> None:
