@@ -150,12 +150,25 @@ def _read_some(file: BinaryIO, buffer: Any) -> int | None:
     return cast("io.RawIOBase", file).readinto(buffer)
 
 
-def _zstd(file: BinaryIO) -> BinaryIO:
-    try:
-        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:  # before Python 3.14
-        zstd = require("backports.zstd", "a file compressed with zstd", "analysis")
-    return cast("BinaryIO", zstd.ZstdFile(file, "rb"))
+class _Zstd(io.RawIOBase):
+    """The content of a file compressed with zstd. Damage is an OSError, as of a gzip file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        try:
+            from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+        except ImportError:  # before Python 3.14
+            zstd = require("backports.zstd", "a file compressed with zstd", "analysis")
+        self._file = zstd.ZstdFile(file, "rb")
+        self._error = zstd.ZstdError
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int | None:
+        try:
+            return _read_some(self._file, buffer)
+        except self._error as error:
+            raise OSError(str(error)) from error
 
 
 _XZ = b"\xfd7zXZ\x00"
@@ -163,7 +176,7 @@ _UNPACKERS: dict[bytes, Callable[[BinaryIO], BinaryIO]] = {
     b"\x1f\x8b": lambda file: cast("BinaryIO", gzip.GzipFile(fileobj=file, mode="rb")),
     b"BZh": lambda file: cast("BinaryIO", bz2.BZ2File(file, "rb")),
     _XZ: lambda file: cast("BinaryIO", lzma.LZMAFile(file, "rb")),  # noqa: SIM115
-    b"\x28\xb5\x2f\xfd": _zstd,
+    b"\x28\xb5\x2f\xfd": lambda file: cast("BinaryIO", _Zstd(file)),
 }
 
 
@@ -187,7 +200,8 @@ def _unzip(file: BinaryIO, name: str, closing: ExitStack) -> tuple[BinaryIO, str
     files = [
         each
         for each in archive.infolist()
-        if not each.is_dir()
+        if each.filename  # which only a damaged archive lacks
+        and not each.is_dir()
         and not each.filename.startswith("__MACOSX/")
         and not PurePath(each.filename).name.startswith(".")
     ]

@@ -12,18 +12,20 @@ from zipfile import ZipFile
 from comptroller.errors import invalid
 
 _ZEROS = re.compile("00+")
-# A cell in another spelling than the usual one, and one beyond the columns A to Z or row 99,999.
-_UNUSUAL = re.compile(rb'<c(?! r="[A-Z])[\s/>]|:c[\s/>]')
-_FAR = re.compile(rb'<c r="(?:[A-Z]{2}|[A-Z][0-9]{6})')
-# A row or a cell, and its place; first only a cell in the usual spelling, which is faster.
-_USUAL_CELL = re.compile(rb'<(?:(row)|c) r="([A-Z]+)([0-9]+)"[^<>]*>')
-_ROW_OR_CELL = re.compile(
-    rb"""<(?:\w+:)?(?:(row)|c)(?=[\s/>])(?:[^<>]*?\sr\s*=\s*["']([A-Za-z]*)([0-9]+)["'])?[^<>]*>"""
+# A cell in another spelling than the usual one, or a tag with a ">" in an attribute; and a cell
+# beyond the columns A to Z or row 99,999.
+_UNUSUAL = re.compile(
+    rb"""<c(?! r="[A-Z]{1,9}[0-9]{1,9}")[\s/>]|:c[\s/>]|=\s*(?:"[^"<>]*|'[^'<>]*)>"""
 )
+_FAR = re.compile(rb'<c r="(?:[A-Z]{2}|[A-Z][0-9]{6})')
+_USUAL_CELL = re.compile(rb'<c r="([A-Z]+)([0-9]+)"[^<>]*>')
+_PLACE = re.compile("([A-Za-z]{1,9})([0-9]{1,9})")
+_ROW = re.compile("[0-9]{1,9}")
 # Reading a sheet needs memory for each place from A1 to the last cell.
 _MOST_PLACES = 20_000_000
 _PLACES_FOR_A_CELL = 50
 _SLASH = ord("/")
+_OF_CONTENT = ("v", "f", "is")
 
 
 class SheetXml(NamedTuple):
@@ -54,35 +56,75 @@ def read_xml(path: str, sheet: str) -> SheetXml:
 def require_near(xml: SheetXml, name: str, sheet: str) -> None:
     """Raises InvalidRequest for a sheet with a few cells in a very large area.
 
-    A file of some kilobytes could otherwise need more memory than there is.
+    A file of some kilobytes could otherwise need more memory than there is. Raises ParseError for
+    a sheet that is not well-formed XML, if its cells are in another spelling than the usual one.
     """
     is_usual = _UNUSUAL.search(xml.data) is None
     if is_usual and _FAR.search(xml.data) is None:
         return
-    height, width, cells = _area(xml.data, _USUAL_CELL if is_usual else _ROW_OR_CELL)
-    if height * width > max(_MOST_PLACES, cells * _PLACES_FOR_A_CELL):
+    area = _usual_area(xml.data) if is_usual else _any_area(xml.data)
+    if area.height * area.width > max(_MOST_PLACES, area.cells * _PLACES_FOR_A_CELL):
         raise invalid(
             "source",
-            f"{name} cannot be read: the sheet {sheet!r} has {cells:,} cells in {height:,} rows "
-            f"and {width:,} columns; delete those that are far from the table",
+            f"{name} cannot be read: the sheet {sheet!r} has {area.cells:,} cells in "
+            f"{area.height:,} rows and {area.width:,} columns; delete those that are far from the "
+            "table",
         )
 
 
-def _area(data: bytes, row_or_cell: re.Pattern[bytes]) -> tuple[int, int, int]:
-    """Returns the last row and column that have a cell with content, and how many there are."""
-    height, width, cells = 0, 0, 0
-    row, column = 0, 0
-    for found in row_or_cell.finditer(data):
-        is_row, letters, number = found.groups()
-        if is_row:
-            row, column = int(number) if number else row + 1, 0
-            continue
-        column = _column(letters) if letters else column + 1
-        row = int(number) if letters else row
+class _Area:
+    """The last row and column that have a cell with content, and how many there are.
+
+    The target of a parser of XML: quotes, prefixes and spaces are those of XML.
+    """
+
+    def __init__(self) -> None:
+        self.height = self.width = self.cells = 0
+        self._row = self._column = 0
+        self._is_in_cell = False
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = tag.rpartition("}")[2]
+        if name == "c":
+            self._begin_cell(attributes.get("r"))
+        elif name == "row":
+            number = attributes.get("r")
+            if number is not None and _ROW.fullmatch(number) is None:
+                raise ElementTree.ParseError(f"a row has the number {number[:20]!r}")
+            self._row, self._column = self._row + 1 if number is None else int(number), 0
+        elif self._is_in_cell and name in _OF_CONTENT:
+            self.add(self._row, self._column)
+        self._is_in_cell = name == "c"
+
+    def add(self, row: int, column: int) -> None:
+        """Adds a cell with content."""
+        self.cells += 1
+        self.height, self.width = max(self.height, row), max(self.width, column)
+
+    def _begin_cell(self, place: str | None) -> None:
+        if place is None:
+            self._column += 1
+            return
+        found = _PLACE.fullmatch(place)
+        if found is None:
+            raise ElementTree.ParseError(f"a cell has the place {place[:20]!r}")
+        self._row, self._column = int(found[2]), column_of(found[1]) + 1
+
+
+def _usual_area(data: bytes) -> _Area:
+    """Returns the area of a sheet whose cells are in the usual spelling, in less time."""
+    area = _Area()
+    for found in _USUAL_CELL.finditer(data):
         if data[found.end() - 2] != _SLASH:
-            cells += 1
-            height, width = max(height, row), max(width, column)
-    return height, width, cells
+            area.add(int(found[2]), _column(found[1]))
+    return area
+
+
+def _any_area(data: bytes) -> _Area:
+    area = _Area()
+    parser = ElementTree.XMLParser(target=area)
+    parser.feed(data)
+    return area
 
 
 @lru_cache(1 << 15)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
@@ -41,19 +42,19 @@ def parquet_frames(
     library = require("polars", f"reading {name}", "analysis")
     duckdb = require("duckdb", f"reading {name}", "analysis")
     with refusing(library, name), duckdb.connect() as engine:
-        try:
+        with _refusing_damage(duckdb, name):
             columns = engine.execute(_COLUMNS, [escape(path)]).fetchall()
             schemas = engine.execute(_ARROW_SCHEMA, [escape(path)]).fetchall()
-        except duckdb.Error as error:
-            raise invalid("source", f"{name} cannot be read: {first_line(error)}") from error
+            has_offsets = any(_OFFSET.search(b64decode(text)) for (text,) in schemas)
         tops = _top_columns([(name, children) for name, children, *_ in columns])
         wide = {top for top, (_, _, is_wide, _, _) in zip(tops, columns, strict=True) if is_wide}
         for column in filter(is_used, wide):
             why = "has decimals of more than 38 digits; write its decimals as decimal(38, 18)"
             raise invalid(column, f"{why} or as text")
-        has_offsets = any(_OFFSET.search(b64decode(text)) for (text,) in schemas)
         if wide or has_offsets or any(is_interval for *_, is_interval, _ in columns):
-            yield _read_by_duckdb(library, engine, path, wide)
+            with _refusing_damage(duckdb, name):
+                frame = _read_by_duckdb(library, engine, path, wide)
+            yield frame
             return
         rows = library.scan_parquet(path, glob=False, hive_partitioning=False)
         uuids = [
@@ -62,6 +63,18 @@ def parquet_frames(
             if is_uuid and rows.collect_schema().get(column) == library.Binary
         ]
         yield from batches(rows.with_columns(uuids))
+
+
+@contextmanager
+def _refusing_damage(duckdb: Any, name: str) -> Iterator[None]:
+    """Raises InvalidRequest for an error of DuckDB, and for a schema of Arrow that is damaged."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise invalid("source", f"{name} cannot be read: {first_line(error)}") from error
+    except binascii.Error as error:
+        why = f"its Arrow schema is damaged: {error}"
+        raise invalid("source", f"{name} cannot be read: {why}") from error
 
 
 def _top_columns(nodes: list[tuple[str, int]]) -> list[str]:

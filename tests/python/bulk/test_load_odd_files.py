@@ -89,6 +89,7 @@ def edited(book: bytes, *edits: tuple[str, str]) -> bytes:
 
 FAR = workbook(lambda book: far(book, has_content=True))
 FAR_STYLE = workbook(lambda book: far(book, has_content=False))
+PREFIXED = r'<a-b:c xmlns:a-b="http://schemas.openxmlformats.org/spreadsheetml/2006/main" \1a-b:c>'
 MERGED = '</sheetData><mergeCells count="1"><mergeCell ref="H1:XFD1048576"/></mergeCells>'
 
 
@@ -134,12 +135,32 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         edited(FAR, ('<c r="XFD1048576"', "<c"), ('<c r="C3"', '<c r="XFD3"')),
         "19 cells",
     ),
-    "far_lower.xlsx": (edited(FAR, ('r="XFD1048576"', "r = 'xfd1048576'")), "19 cells"),
+    **{
+        f"far_{number}.xlsx": (edited(FAR, ('<c r="XFD1048576"', cell)), why)
+        for number, (cell, why) in enumerate(
+            [
+                ("<c r = 'xfd1048576'", "19 cells"),
+                ('<c r="Xfd1048576"', "19 cells"),
+                ('<c z=">" r="XFD1048576"', "19 cells"),
+                ('<c r="XFD1048576" z="/>"', "19 cells"),
+                ('<c r="X&#70;D1048576"', "19 cells"),
+                ('<c z="1"r="XFD1048576"', "not well-formed"),
+                ('<c z="<" r="XFD1048576"', "not well-formed"),
+                ('<c r="XFD99999999999"', "place 'XFD99999999999'"),
+            ]
+        )
+    },
+    "far_prefix.xlsx": (edited(FAR, (r'<c (r="XFD1048576".*?</)c>', PREFIXED)), "19 cells"),
+    "far_number.xlsx": (
+        edited(FAR, ('<row r="3"', f'<row r="{"9" * 5000}"'), ('<c r="C3"', "<c")),
+        "a row has the number",
+    ),
     "long.csv": (csv([HEADER, ["x" * (3 << 20)]]).encode(), "line 2 is larger than 1 MiB"),
     "two.zip": (archive(), r"two\.zip is a zip archive of 2 files.*an archive of one file"),
     "two.xlsx": (archive(), "an archive of one file"),
     "two": (archive(), "an archive of one file"),
     "none.zip": (zip_of(), "a zip archive without files"),
+    "nameless.zip": (zip_of(x=b"").replace(b"x", b"\0"), "a zip archive of 0 files"),
     "x.ods": (zip_of(mimetype=b"", content_xml=b"<"), "an OpenDocument file"),
     "x.xlsb": (zip_of(xl__workbook_bin=b"", a=b""), "a binary Excel file"),
     "x.docx": (zip_of(word__document_xml=b"", a=b""), "a Word document"),
