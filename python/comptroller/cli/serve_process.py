@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import UTC
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import click
 import msgspec
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from comptroller.http.oauth.authority import Authority
     from comptroller.http.server.deliveries import Deliveries
     from comptroller.http.server.short_operations import ShortOperations
+    from comptroller.local import LocalHost
 
 _AUTH = {
     "local": "tokens of this server (comptroller clients add)",
@@ -181,6 +182,7 @@ def _serve(
     from comptroller.webhooks.delivering import delivering
     from comptroller.webhooks.endpoint import Counts
 
+    _make_key_for_checkpoints(service)
     authority = None if options.auth == "off" else _authority(service, address, options)
     log = life.log if life else _log(share)
     counts = Counts()
@@ -206,6 +208,15 @@ def _serve(
             watches=[*growth, return_free_memory],
             stop_beside=stop_webhooks,
         )
+
+
+def _make_key_for_checkpoints(service: comptroller.Service) -> None:
+    """Makes the key in the state folder of a database, so that copies of the folder have it."""
+    from comptroller.journal import keys
+
+    host = cast("LocalHost", service.host)
+    if host.is_database and host.secrets_base is not None:
+        keys.open_or_make(host.secrets_base)
 
 
 def _address(bound: socket.socket, options: ServeOptions) -> str:

@@ -31,6 +31,11 @@ def _signing_key(base: str | None) -> tuple[str, bytes]:
             "a store in memory has no key for checkpoints, and a database has one only in its state"
             " folder; open it with state=FOLDER (--state FOLDER)"
         )
+    return open_or_make(base)
+
+
+def open_or_make(base: str) -> tuple[str, bytes]:
+    """Returns the name and the seed of the key for checkpoints; creates a missing key."""
     key = stored_key(base)
     if key is not None:
         return key
@@ -42,7 +47,7 @@ def _signing_key(base: str | None) -> tuple[str, bytes]:
             file.write(
                 msgspec.json.encode({"name": name, "seed": secrets.token_bytes(_SEED_BYTES)})
             )
-    return _signing_key(base)
+    return open_or_make(base)
 
 
 def stored_key(path: str) -> tuple[str, bytes] | None:
