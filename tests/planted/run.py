@@ -3,7 +3,9 @@
     python tests/planted/run.py [--near] [NAME...]
 
 A defect is a patch in this folder. Its first lines say what it breaks and which tests are near it.
-These run first; if they pass, the quick suite follows. With --near it does not. The result of each
+These run first; if they pass, the tests of `make test` follow. With --near they do not. A defect is
+found by a test that fails. Anything else that goes wrong ends the program with a message: a test
+that fails without a defect, a timeout, an exit code without a failed test. The result of each
 defect is a row of results.md; without names all defects run, those without C++ first.
 """
 
@@ -16,17 +18,22 @@ import subprocess
 import sys
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 COPY = ROOT / "build" / "planted"
 RESULTS = HERE / "results.md"
 SURVIVED = "survived"
-#: The seconds after which a run of tests counts as failed.
-_LONGEST_S = 1200
-_ROW = re.compile(r"\| (?P<name>[a-z0-9-]+) \| (?P<what>.+) \| (?P<by>.+) \| (?P<on>[0-9-]+) \|")
-_FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.MULTILINE)
+NEAR, ALL = "near", "all"
+#: The seconds after which a run of tests ends the program.
+_LONGEST_S = 1800
+_ROW = re.compile(
+    r"\| (?P<name>[a-z0-9-]+) \| (?P<what>.+) \| (?P<by>.+) \| (?P<ran>near|all) "
+    r"\| (?P<on>[0-9-]+) \|"
+)
+_NOTES = re.compile(r"^#.*\n\n(?:.+\n)+\n((?:.*\n)*?)Found: ", re.MULTILINE)
+_FAILED = re.compile(r"^FAILED ([^\s\[]+(?:\[.*?\])?)(?: - .*)?$", re.MULTILINE)
 _FAILED_CASE = re.compile(r"^TEST CASE: +(.+)$", re.MULTILINE)
 
 
@@ -58,12 +65,20 @@ def _read(path: Path) -> Defect:
     return Defect(path, what, tests.removeprefix("# tests:").split())
 
 
-def results() -> dict[str, tuple[str, str]]:
-    """Returns by what each defect was caught, or SURVIVED, and the day of its last run."""
+class Result(NamedTuple):
+    """What found a defect, or SURVIVED; the tests that ran, NEAR or ALL; and the day."""
+
+    by: str
+    ran: str
+    on: str
+
+
+def results() -> dict[str, Result]:
+    """Returns the result of the last run of each defect."""
     if not RESULTS.exists():
         return {}
     rows = map(_ROW.fullmatch, RESULTS.read_text(encoding="utf-8").splitlines())
-    return {row["name"]: (row["by"], row["on"]) for row in rows if row}
+    return {row["name"]: Result(row["by"], row["ran"], row["on"]) for row in rows if row}
 
 
 def update_copy() -> None:
@@ -111,7 +126,7 @@ def quick_suite() -> str:
     # Its patches do not apply to a copy that has one of them already.
     beside = "--ignore=tests/python/project/test_planted.py"
     parallel = ["-n", "auto", "--dist", "loadfile"]
-    if failed := _run_pytest("-m", "not slow", beside, *parallel):
+    if failed := _run_pytest("-m", "not slow and not postgresql", beside, *parallel):
         return failed
     build_core_tests()
     for path in sorted((COPY / "tests" / "cpp").rglob("*.cpp")):
@@ -128,16 +143,21 @@ def _run_core_tests(name: str) -> str:
     code, output = _try(command)
     if code == 0:
         return ""
-    cases = _FAILED_CASE.findall(output)
-    return f"{name}: {cases[0].strip()}" if cases else f"{name}: exit code {code}"
+    failed = _FAILED_CASE.search(output)
+    if failed is None:
+        _end(command, f"exit code {code} without a failed test case", output)
+    return f"{name}: {failed[1].strip()}"
 
 
 def _run_pytest(*arguments: str) -> str:
-    code, output = _try([".venv/bin/pytest", "-x", "-q", "-p", "no:schemathesis", *arguments])
+    command = [".venv/bin/pytest", "-x", "-q", "-p", "no:schemathesis", *arguments]
+    code, output = _try(command)
     if code == 0:
         return ""
     failed = _FAILED.search(output)
-    return failed[1] if failed else f"pytest: exit code {code}"
+    if failed is None:
+        _end(command, f"exit code {code} without a failed test", output)
+    return failed[1]
 
 
 def _try(command: list[str]) -> tuple[int, str]:
@@ -146,8 +166,12 @@ def _try(command: list[str]) -> tuple[int, str]:
             command, cwd=COPY, capture_output=True, text=True, timeout=_LONGEST_S, check=False
         )
     except subprocess.TimeoutExpired:
-        return 124, ""
+        _end(command, f"no end after {_LONGEST_S} s")
     return ended.returncode, ended.stdout + ended.stderr
+
+
+def _end(command: list[str], why: str, output: str = "") -> NoReturn:
+    sys.exit(f"{' '.join(command)}: {why}\n{output[-20_000:]}")
 
 
 def _run(command: list[str]) -> None:
@@ -163,31 +187,49 @@ def _apply(defect: Defect, *options: str) -> None:
     subprocess.run(command, cwd=COPY, env=environment, check=True)
 
 
-def examine(defect: Defect, *, is_near: bool) -> str:
-    """Plants a defect; returns the test that fails, or SURVIVED."""
+def require_sound(chosen: list[Defect], *, is_near: bool) -> None:
+    """Ends the program if a test fails without a defect: it would count as what finds one."""
+    if any(name.endswith(".cpp") for each in chosen for name in each.tests):
+        build_core_tests()
+    failed = ""
+    for name in sorted({name for each in chosen for name in each.tests}):
+        failed = failed or (_run_core_tests if name.endswith(".cpp") else _run_pytest)(name)
+    if failed := failed or ("" if is_near else quick_suite()):
+        sys.exit(f"{failed} fails without a defect; correct it first")
+
+
+def examine(defect: Defect, *, is_near: bool) -> Result:
+    """Plants a defect; returns which test fails."""
     _apply(defect)
     try:
         build(defect)
-        return near(defect) or ("" if is_near else quick_suite()) or SURVIVED
+        by, ran = near(defect), NEAR
+        if not by and not is_near:
+            by, ran = quick_suite(), ALL
+        return Result(by or SURVIVED, ran, date.today().isoformat())
     finally:
         _apply(defect, "--reverse")
 
 
-def write_results(found: dict[str, tuple[str, str]]) -> None:
-    """Writes results.md, with the rows of earlier runs."""
+def write_results(found: dict[str, Result]) -> None:
+    """Writes results.md, with the rows of earlier runs and the notes above them."""
     listed = [each for each in defects() if each.name in found]
-    caught = sum(found[each.name][0] != SURVIVED for each in listed)
+    caught = sum(found[each.name].by != SURVIVED for each in listed)
     rows = [f"| {each.name} | {each.what} | {' | '.join(found[each.name])} |" for each in listed]
+    old = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
+    notes = _NOTES.match(old)
     lines = [
         "# Planted defects, and the tests that find them",
         "",
         "Written by `make torture-planted`. The defects were chosen before it was known what the",
-        "tests find. The test is the first one that failed.",
+        "tests find. The test is the first one that failed. Tests: `near` if only those near the",
+        "defect ran, which are named in its patch; `all` if those of `make test` followed.",
         "",
+        *(notes[1].splitlines() if notes else []),
         f"Found: {caught} of {len(listed)}",
         "",
-        "| Defect | What it breaks | Found by | Day |",
-        "|---|---|---|---|",
+        "| Defect | What it breaks | Found by | Tests | Day |",
+        "|---|---|---|---|---|",
         *rows,
     ]
     RESULTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -204,12 +246,13 @@ def main() -> int:
         parser.error(f"unknown defect {', '.join(sorted(unknown))}")
     update_copy()
     build(None)
+    require_sound(chosen, is_near=given.near)
     survived = 0
     for each in chosen:
-        by = examine(each, is_near=given.near)
-        survived += by == SURVIVED
-        print(f"{each.name}: {by}", flush=True)
-        write_results({**results(), each.name: (by, date.today().isoformat())})
+        result = examine(each, is_near=given.near)
+        survived += result.by == SURVIVED
+        print(f"{each.name}: {result.by}", flush=True)
+        write_results({**results(), each.name: result})
     print(f"{len(chosen) - survived} of {len(chosen)} defects were found")
     return min(survived, 1)
 

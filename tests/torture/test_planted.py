@@ -11,16 +11,18 @@ import pytest
 pytestmark = pytest.mark.promise(20)
 
 PLANTED = Path(__file__).parent.parent / "planted"
-ROW = re.compile(r"\| ([a-z0-9-]+) \| .+ \| (.+) \| ([0-9-]+) \|")
+ROW = re.compile(r"\| ([a-z0-9-]+) \| .+ \| (.+) \| (near|all) \| ([0-9-]+) \|")
 
 
 def test_the_tests_find_planted_defects(figures: dict[str, Any]) -> None:
     """The tests find planted defects."""
     rows = map(ROW.fullmatch, (PLANTED / "results.md").read_text(encoding="utf-8").splitlines())
-    found = {row[1]: (row[2], row[3]) for row in rows if row}
+    found = {row[1]: row for row in rows if row}
     assert set(found) == {path.stem for path in PLANTED.glob("*.patch")}
-    caught = [name for name, (by, _) in found.items() if by != "survived"]
+    caught = [row for row in found.values() if row[2] != "survived"]
+    days = [row[4] for row in found.values()]
     figures["defects"] = len(found)
     figures["found by a test"] = len(caught)
-    figures["last run"] = max(day for _, day in found.values())
+    figures["found by a test near them"] = sum(row[3] == "near" for row in caught)
+    figures["first and last run"] = f"{min(days)}, {max(days)}"
     assert len(caught) >= 55
