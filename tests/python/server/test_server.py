@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import comptroller
@@ -19,6 +20,7 @@ from comptroller.http.server.connection import IDLE_S
 from guarded_server import LAST, LIST, Running, rest, running, status
 
 SOON_S = 0.3
+IN_FLIGHT = 64
 POST = (
     b"POST /rewards/payout-groups HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\n"
     b"Content-Length: %d\r\n\r\n"
@@ -273,18 +275,30 @@ def test_a_large_body_is_refused_before_it_is_sent(default_server: Running) -> N
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_stops_the_server_after_requests_in_flight(
-    default_server: Running, number: signal.Signals
+    default_server: Running, store_path: Path, number: signal.Signals
 ) -> None:
-    body = b'{"ledger":"ETHEREUM","asset_type":"ETH","jurisdiction":"US","name":"n",'
-    rest_of_body = b'"claimer_address":"0x' + b"ab" * 20 + b'"}'
-    with default_server.connection() as idle, default_server.connection() as busy:
-        busy.sendall(POST % len(body + rest_of_body) + body)
+    group = {"ledger": "ETHEREUM", "asset_type": "ETH", "jurisdiction": "US"}
+    group["claimer_address"] = "0x" + "ab" * 20
+    names = [f"group {number}" for number in range(IN_FLIGHT)]
+    bodies = [json.dumps(group | {"name": name}).encode() for name in names]
+    with ExitStack() as opened:
+        idle, *busy = (
+            opened.enter_context(default_server.connection()) for _ in range(1 + IN_FLIGHT)
+        )
+        for connected, body in zip(busy, bodies, strict=True):
+            connected.sendall(POST % len(body) + body[:-9])
         default_server.answer(LAST)
         default_server.process.send_signal(number)
         assert rest(idle) == b""
-        busy.sendall(rest_of_body)
-        assert status(rest(busy)) == 200
+        for connected, body in zip(busy, bodies, strict=True):
+            connected.sendall(body[-9:])
+        answers = [rest(connected) for connected in busy]
+    assert [status(answer) for answer in answers] == [200] * IN_FLIGHT
+    groups = [json.loads(answer.partition(b"\r\n\r\n")[2])["group"] for answer in answers]
+    assert [group["name"] for group in groups] == names
     assert default_server.ended() == (0, "ended")
+    with comptroller.open(store_path) as svc:
+        assert [svc.payout_groups.get(group["id"]).name for group in groups] == names
 
 
 LOAD = (
