@@ -73,9 +73,9 @@ class Killer:
             for name in acknowledged:
                 has(svc, name)
             svc.identities.put(id="afterwards", metadata={"number": str(self.chance.random())})
+        self._count("stores sound after a kill", 1)
         if acknowledged:
-            self._count("answered writes", len(acknowledged))
-        self._figures["lost or half"] = 0
+            self._count("answered writes found", len(acknowledged))
 
     def _count(self, label: str, count: int) -> None:
         self._figures[label] = self._figures.get(label, 0) + count

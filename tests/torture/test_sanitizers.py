@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
+REPORT = re.compile(r"(?:ERROR|WARNING): \w+Sanitizer|: runtime error: ")
 # All compile the whole core.
 pytestmark = pytest.mark.promise(18, minutes=90, alone=True)
 
 
-def _make(*arguments: str) -> str:
-    """Runs make; returns what it prints."""
+def _make(figures: dict[str, Any], *arguments: str) -> str:
+    """Runs make; returns what it prints, after counting the reports of sanitizers."""
     done = subprocess.run(
         ["make", *arguments],
         cwd=ROOT,
@@ -24,24 +25,23 @@ def _make(*arguments: str) -> str:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout[-20_000:]
+    figures["reports"] = len(REPORT.findall(done.stdout))
+    assert (done.returncode, figures["reports"]) == (0, 0), done.stdout[-20_000:]
     return done.stdout
 
 
 @pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
 def test_sanitizers(sanitizers: str, figures: dict[str, Any]) -> None:
     """The tests of the core, of SQLite's format, and the committed inputs of the fuzz targets"""
-    printed = _make("sanitize", f"SANITIZE={sanitizers}")
+    printed = _make(figures, "sanitize", f"SANITIZE={sanitizers}")
     for what in ("test cases", "assertions"):
         figures[what] = sum(map(int, re.findall(rf"{what}: +(\d+)", printed)))
-    figures["reports"] = 0
     assert figures["test cases"] > 500
 
 
 def test_sanitizers_of_the_module(figures: dict[str, Any]) -> None:
     """Tests of the package that are not slow, with its core under address and undefined"""
-    passed = re.search(r"(\d+) passed", _make("sanitize-python"))
+    passed = re.search(r"(\d+) passed", _make(figures, "sanitize-python"))
     assert passed
     figures["cases"] = int(passed[1])
-    figures["reports"] = 0
     assert figures["cases"] > 10_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterable
@@ -76,9 +77,13 @@ class Program:
 
         with ThreadPoolExecutor(PROCESSES) as threads:
             ended = list(threads.map(run, range(PROCESSES)))
+        printed = "".join(each.stdout for each in ended)
+        verdicts = re.findall(r"assertions: +(\d+) \| +\d+ passed \| +(\d+) failed", printed)
+        figures["assertions"] = sum(int(count) for count, _ in verdicts)
+        figures["failed assertions"] = sum(int(failed) for _, failed in verdicts)
         _check(*ended)
         counted: dict[str, Counter[str]] = {}
-        for line in "".join(each.stdout for each in ended).splitlines():
+        for line in printed.splitlines():
             if line.startswith("faults\t"):
                 _, name, *numbers = line.split("\t")
                 columns = ("possible", "injected", "struck", "refused")
@@ -93,7 +98,6 @@ class Program:
         figures["operations that a fault struck"] = total["struck"]
         figures["of these, refused as a whole"] = total["refused"]
         figures["of these, successful"] = total["struck"] - total["refused"]
-        figures["half done, unsound or stuck afterwards"] = 0
 
 
 def _run(*command: str | Path, seconds: int, **variables: str) -> subprocess.CompletedProcess[str]:

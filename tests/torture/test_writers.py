@@ -134,26 +134,31 @@ SECOND = Call("r", "2", is_write=True, sent=2, answered=3)
 AT_ONCE = Call("r", "2", is_write=True, sent=0, answered=3)
 
 
+def read(value: str | None, sent: float, answered: float) -> Call:
+    return Call("r", value, is_write=False, sent=sent, answered=answered)
+
+
 @pytest.mark.parametrize(
     ("calls", "is_linearizable"),
     [
-        ([FIRST, SECOND], True),
-        ([FIRST, SECOND, Call("r", "1", is_write=False, sent=4, answered=5)], False),  # stale
-        ([FIRST, SECOND, Call("r", "1", is_write=False, sent=2.5, answered=5)], True),
-        ([FIRST, SECOND, Call("r", None, is_write=False, sent=1.5, answered=5)], False),
-        ([FIRST, SECOND, Call("r", "2", is_write=False, sent=0, answered=1.5)], False),  # early
-        ([FIRST._replace(sent=4, answered=5), SECOND], False),  # a lost order of writes
-        (
-            [
-                FIRST,
-                AT_ONCE,
-                Call("r", "2", is_write=False, sent=1, answered=1.2),
-                Call("r", "1", is_write=False, sent=1.3, answered=1.4),  # back again
-            ],
-            False,
+        pytest.param([FIRST, SECOND], True, id="two writes"),
+        pytest.param([FIRST, SECOND, read("1", 4, 5)], False, id="a stale read"),
+        pytest.param([FIRST, SECOND, read("1", 2.5, 5)], True, id="a read during a write"),
+        pytest.param([FIRST, SECOND, read(None, 1.5, 5)], False, id="a read without a write"),
+        pytest.param([FIRST, SECOND, read("2", 0, 1.5)], False, id="a read before its write"),
+        pytest.param(
+            [FIRST._replace(sent=4, answered=5), SECOND], False, id="writes in the wrong order"
+        ),
+        pytest.param(
+            [FIRST, AT_ONCE, read("2", 1, 1.2), read("1", 1.3, 1.4)], False, id="a value goes back"
         ),
     ],
 )
-def test_the_check_finds_contradictions(calls: list[Call], is_linearizable: bool) -> None:
+def test_the_check_finds_contradictions(
+    calls: list[Call], is_linearizable: bool, figures: dict[str, Any]
+) -> None:
     """The check of histories finds stale, early and reordered answers"""
-    assert (contradictions(calls, WRITTEN) == []) == is_linearizable
+    found = contradictions(calls, WRITTEN)
+    figures["calls"] = len(calls)
+    figures["contradictions found"] = len(found)
+    assert (found == []) == is_linearizable
