@@ -26,6 +26,7 @@ FILES = {
         "bulk/test_load_order.py",
         "bulk/test_load_ends.py",
         "bulk/test_round_trip.py",
+        "store/test_durability.py",
     ),
     7: (
         "operations/test_money.py",
@@ -64,6 +65,8 @@ FILES = {
         "store/test_open_stores.py",
         "store/test_moved_stores.py",
         "store/test_damaged_files.py",
+        "store/test_outside_tools.py",
+        "store/test_restore.py",
         "project/test_replicate.py",
     ),
     22: ("operations/test_tenancy.py",),
@@ -76,9 +79,12 @@ FILES = {
         "store/test_changes.py",
     ),
 }
-
-
-TENANTS = ROOT / "build" / "coverage" / "comptroller_tests"
+#: The files of the core's tests that check each promise, below `tests/cpp`.
+CORE_FILES = {
+    13: ("service/cursor.cpp",),
+    22: ("store/tenants.cpp", "store/tenant_feeds.cpp"),
+}
+CORE_TESTS = ROOT / "build" / "coverage" / "comptroller_tests"
 
 
 @pytest.mark.parametrize(
@@ -110,13 +116,21 @@ def test_quick_checks(tmp_path: Path, files: tuple[str, ...], figures: dict[str,
     assert counts["tests"] > counts["skipped"]
 
 
-@pytest.mark.promise(22)
-def test_tenants(figures: dict[str, Any]) -> None:
-    """Every list with every pair of filters, and every operation, of two stores that differ"""
-    command = [TENANTS, "--no-version", "-sf=*store/tenants.cpp"]
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(file, id=file, marks=pytest.mark.promise(number))
+        for number, files in CORE_FILES.items()
+        for file in files
+    ],
+)
+def test_core_files(file: str, figures: dict[str, Any]) -> None:
+    """Tests of the core"""
+    command = [CORE_TESTS, "--no-version", f"-sf=*{file}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-4000:]
     for what in ("test cases", "assertions"):
         found = re.search(rf"{what}: +(\d+)", done.stdout)
         assert found, done.stdout
         figures[what] = int(found[1])
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert figures["test cases"] > 0
