@@ -18,7 +18,7 @@ import comptroller
 import pytest
 from callers import Caller, ask_token
 from comptroller.http.oauth import clients
-from expensive_requests import Measured, measure
+from expensive_requests import Measured, Request, measure, measured
 from serving import serving
 
 pytestmark = pytest.mark.promise(15, minutes=10)
@@ -29,6 +29,9 @@ REQUESTS = 3
 FACTOR = 5
 #: A p99 below it is due to the machine as much as to the server.
 LEAST_MS = 2.5
+IDENTITIES = "/v2/identity/identities"
+#: The limits of metadata: pairs, and the code points of a key and of a value.
+PAIRS, KEY, VALUE = 50, 64, 512
 
 # Repeats a request over several connections, and reads each answer in pieces.
 NEIGHBOUR = """
@@ -52,6 +55,19 @@ while True:
             answer.clear()
             key.fileobj.sendall(request.encode())
 """
+
+
+def large_identities() -> Iterator[dict[str, Any]]:
+    """Yields 1,000 identities whose metadata are as large as they may be."""
+    metadata = {
+        f"{number:02}".ljust(KEY, "\U0001f642"): "\U0001f642" * VALUE for number in range(PAIRS)
+    }
+    for number in range(1000):
+        yield {
+            "id": f"large-{number}",
+            "created_at": "2026-03-01T12:00:00Z",
+            "metadata": metadata,
+        }
 
 
 class Tenant(NamedTuple):
@@ -106,7 +122,11 @@ async def latencies(address: str, token: str, ids: list[str]) -> dict[str, float
 def test_expensive_requests_of_another_customer(
     tmp_path: Path, million_claims: Path, figures: dict[str, Any]
 ) -> None:
-    """The most expensive requests of a customer delay the p99 of another at most 5-fold"""
+    """Expensive requests delay another's p99 at most 5-fold; below 2.5 ms counts as 2.5 ms
+
+    They are those of the most expensive lists of another customer, and a page of its identities
+    with the largest metadata.
+    """
     store = Path(shutil.copyfile(million_claims, tmp_path / "store.db"))
     with comptroller.open(store) as service:
         lines = comptroller.sample("claims", 20_000, seed=2, customer="globex")
@@ -119,6 +139,10 @@ def test_expensive_requests_of_another_customer(
     for each in slowest:
         if all(each.request.operation != other.request.operation for other in expensive):
             expensive.append(each)
+    with comptroller.open(store) as service:
+        assert service.load("identities", large_identities(), customer_id="default").committed
+    largest = Request("identities.list", IDENTITIES, ("the largest metadata",), [("limit", "1000")])
+    chosen = [*expensive[:REQUESTS], measured(store, "default", largest)]
     busy, victim = register(store, "default"), register(store, "globex")
     with serving("--db", str(store), cwd=tmp_path) as server:
         busy_token, token = (
@@ -128,7 +152,7 @@ def test_expensive_requests_of_another_customer(
         alone = asyncio.run(latencies(server.address, token, ids))
         figures["p99 alone, ms"] = shown(alone)
         delayed = {}
-        for milliseconds, request in expensive[:REQUESTS]:
+        for milliseconds, request in chosen:
             name = f"{request.operation} by {', '.join(request.filters) or 'nothing'}"
             with neighbour(server.address, request.http(busy_token)):
                 found = asyncio.run(latencies(server.address, token, ids))
