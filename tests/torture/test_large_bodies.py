@@ -72,10 +72,10 @@ def test_a_large_body(
         received, sent = send(server, path, type, BODY)
         added = largest_rss_mib(server) - before
         alive = server.get("/healthz").status_code
-    # Without a response, the server closed the connection before the client read it.
     figures["response"] = received[9:12].decode() or "closed"
     figures["MiB sent"] = sent >> 20
     figures["MiB added"] = added
-    assert received[9:12] in (status, b"")
+    # A refusal may be lost, because the server closes the connection while the client still sends.
+    assert received[9:12] in ((status,) if status == b"200" else (status, b""))
     assert added < LIMIT_MIB
     assert alive == 200
