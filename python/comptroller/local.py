@@ -251,8 +251,8 @@ def open(
 
 def _locate(place: str, state: str | os.PathLike[str] | None, argument: str = "path") -> Location:
     folder = None if state is None else arguments.path("state", state)
-    # The beginning of an address, also of a misspelled one.
-    if place[:8].lower() == "postgres":
+    # An address, also a misspelled one, has one of these.
+    if place != ":memory:" and (":" in place or "=" in place):
         from comptroller import postgresql
 
         if postgresql.is_address(place):

@@ -9,8 +9,12 @@ from typing import NamedTuple
 from comptroller.errors import InvalidRequest, from_os_error, invalid
 
 _SCHEMES = ("postgresql://", "postgres://")
-# What SQLAlchemy, a Path or another spelling makes of them.
-_SIMILAR = re.compile(r"postgres(ql)?(\+\w+)?:/", re.IGNORECASE)
+# An address of any scheme, one without its slashes, and the parameters of a connection: what
+# SQLAlchemy, a Path, libpq or a slip makes of them. Each may have a password.
+_SIMILAR = re.compile(
+    r"\s*([a-z][a-z0-9+.:-]*://|postgres[a-z0-9+._-]*:)|(.*\s)?password\s*=",
+    re.IGNORECASE | re.DOTALL,
+)
 _SECRETS = ("password", "sslpassword", "oauth_client_secret")
 _HOST = re.compile(r"([^\[\]:]*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 _PARAMETER = re.compile(r"([a-z_]+)=([^=]*)")
@@ -90,9 +94,16 @@ def parse(name: str, given: str) -> Address:
 
 
 def refuse_similar(name: str, place: str) -> None:
-    """Raises InvalidRequest if a place is neither an address nor meant as a file."""
-    if _SIMILAR.match(place):
-        raise _invalid(name, "it does not begin with postgresql:// or postgres://")
+    """Raises InvalidRequest if a place is neither an address nor meant as a file.
+
+    The message does not quote it, because it may have a password. Argument `name` has it.
+    """
+    if not is_address(place) and _SIMILAR.match(place):
+        raise invalid(
+            name,
+            "the address of the database does not begin with postgresql:// or postgres://; give "
+            "one of these in lower case, without +DRIVER and without a space before it, or a file",
+        )
 
 
 def state_base(folder: str) -> str:

@@ -41,11 +41,15 @@ def without_password(ctx: click.Context, param: click.Parameter, value: str | No
 
     Raises:
         UsageError: the address on the command line has a password, which `ps` would show.
-        InvalidRequest: the address is not valid.
+        InvalidRequest: the address is not valid, or is misspelled.
     """
-    if value is None or not postgresql.is_address(value):
+    if value is None:
         return value
-    address = postgresql.parse("--db", value)
+    name = param.opts[0] if isinstance(param, click.Option) else param.human_readable_name
+    if not postgresql.is_address(value):
+        postgresql.refuse_similar(name, value)
+        return value
+    address = postgresql.parse(name, value)
     if address.full == address.shown:
         return value
     if ctx.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE:

@@ -61,8 +61,16 @@ def check(db: str, as_json: bool) -> int:
     return 1
 
 
+def _file(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Returns the place of a backup, which is a file; the callback of DEST."""
+    if is_address(value):
+        raise click.UsageError("DEST is a file; `comptroller copy` copies to a database", ctx)
+    without_password(ctx, param, value)
+    return value
+
+
 @click.command()
-@click.argument("dest", type=click.Path())
+@click.argument("dest", type=click.Path(), callback=_file)
 @click.option(
     "--with-keys", is_flag=True, help="Also copy the signing keys, and the clients of the server."
 )

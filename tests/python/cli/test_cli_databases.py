@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import click
+import comptroller
 import pytest
 from command_line import Run
 from comptroller.cli.options import db_option, state_of
@@ -60,6 +61,60 @@ def test_an_address_in_the_environment_is_not_quoted(
     assert ended.code != 0
     assert ended.err
     assert "s3" not in ended.err
+
+
+# What is meant as an address, and begins with none of the accepted schemes.
+MISSPELLED = [
+    "postgresql+psycopg://ann:s3cret@h/books",
+    "PostgreSQL://ann:s3cret@h/books",
+    "POSTGRES://ann:s3cret@h/books",
+    " postgresql://ann:s3cret@h/books",
+    "\tpostgresql://ann:s3cret@h/books",
+    "postgres:ann:s3cret@h/books",
+    "postgresql:/ann:s3cret@h/books",
+    "postgressql://ann:s3cret@h/books",
+    "pgsql://ann:s3cret@h/books",
+    "mysql://ann:s3cret@h/books",
+    "jdbc:postgresql://h/books?user=ann&password=s3cret",
+    "host=h dbname=books user=ann password=s3cret",
+]
+# Commands with a place, for which * stands.
+PLACED = ["check --db *", "--db * check", "clients list --db *", "copy * b.db", "copy a.db *"]
+PLACED += ["load claims - --db *", "serve --db *", "migrate --db *", "keys rotate --db *"]
+PLACED += ["backup *", "demo --db *", "pull http://127.0.0.1:1 --db *"]
+
+
+@pytest.mark.parametrize("command", PLACED)
+@pytest.mark.parametrize("address", MISSPELLED)
+def test_a_misspelled_address_is_refused_and_not_quoted(
+    run: Run, tmp_path: Path, address: str, command: str
+) -> None:
+    ended = run(*(address if word == "*" else word for word in command.split()))
+    assert ended.code != 0
+    assert "does not begin with postgresql:// or postgres://" in ended.err
+    assert not any(part in ended.out + ended.err for part in ("s3cret", "ann"))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("address", MISSPELLED)
+def test_a_misspelled_address_of_the_environment_or_of_python_is_not_quoted(
+    run: Run, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("COMPTROLLER_DB", address)
+    ended = run("check")
+    assert ended.code != 0
+    with pytest.raises(comptroller.InvalidRequest) as refused:
+        comptroller.open(address)
+    for message in (ended.err, str(refused.value)):
+        assert "does not begin with postgresql:// or postgres://" in message
+        assert not any(part in message for part in ("s3cret", "ann"))
+
+
+def test_a_backup_is_not_written_to_a_database(run: Run) -> None:
+    ended = run("backup", ADDRESS)
+    assert ended.code == 2
+    assert "comptroller copy" in ended.err
+    assert "s3cret" not in ended.err
 
 
 # The arguments, COMPTROLLER_STATE, and the state folder.
