@@ -18,15 +18,16 @@ PAGE = Path(__file__).parents[3] / "docs" / "reliability-results.md"
 INTRODUCTION = """\
 # Results of the long checks
 
-For readers who decide whether to rely on comptroller: what the long checks of its promises found
-when they last ran. [Guarantees and their tests](reliability.md) describes the guarantees, and the
+For readers who decide whether to rely on comptroller: what each long check of its promises found
+when it last ran. [Guarantees and their tests](reliability.md) describes the guarantees, and the
 tests that run at each change.
 
-`make torture` runs all checks in at most an hour, but for those of promise 17, which load millions
-of claims, 18, which compile the core three times, and two of promise 3, with each possible fault.
-The check of promise 20 reads the result of `make torture-planted`, which takes hours.
-`make torture PROMISE=17` runs those of one promise. They use no network beyond the machine, stop
-by themselves, and replace their rows here; each row is below the run that found it."""
+`make torture` runs all checks in at most an hour, but for those of promise 17, which measure memory
+with up to millions of records, 18, which compile the core three times, and two of promise 3, which
+fail each replaced system call, and each allocation of short operations. The check of promise 20
+only reads the results of `make torture-planted`, which takes hours. `make torture PROMISE=17` runs
+those of one promise. The checks use no network beyond the machine, stop by themselves, and replace
+their rows here; each row is below the run that found it."""
 NOT_RUN = "These checks have not run yet."
 _HEAD = "| Check | Figures | Seconds | Outcome |\n|---|---|---:|---|"
 
