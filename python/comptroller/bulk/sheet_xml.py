@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -44,13 +46,29 @@ class SheetXml(NamedTuple):
 
 
 def read_xml(path: str, sheet: str) -> SheetXml:
-    """Returns the XML of a sheet."""
+    """Returns the XML of a sheet.
+
+    Raises ParseError if two files, or two sheets, have one name: python-calamine might read the
+    other one.
+    """
     with ZipFile(path) as archive:
+        _require_distinct("files", map(_normal_name, archive.namelist()))
         workbook = ElementTree.fromstring(archive.read("xl/workbook.xml"))
         settings = workbook.find("{*}calcPr")
         is_calculated = settings is None or settings.get("fullCalcOnLoad") not in ("1", "true")
         data = archive.read(_part(archive, workbook, sheet))
         return SheetXml(data, is_calculated, _digits_of_styles(archive))
+
+
+def _normal_name(name: str) -> str:
+    """Returns the name of a file in an archive as a reader may compare it."""
+    return name.replace("\\", "/").lstrip("/").lower()
+
+
+def _require_distinct(what: str, names: Iterable[str]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ElementTree.ParseError(f"{count} {what} have the name {name!r}")
 
 
 def require_near(xml: SheetXml, name: str, sheet: str) -> None:
@@ -155,7 +173,9 @@ def _digits_of_styles(archive: ZipFile) -> dict[str, int]:
 
 def _part(archive: ZipFile, workbook: ElementTree.Element, sheet: str) -> str:
     """Returns the name of the file within the archive that has a sheet."""
-    sheets = {each.get("name"): each for each in workbook.iterfind(".//{*}sheet")}
+    found = workbook.findall(".//{*}sheet")
+    _require_distinct("sheets", (each.get("name", "") for each in found))
+    sheets = {each.get("name"): each for each in found}
     keys = [value for name, value in sheets[sheet].items() if name.endswith("}id")]
     relations = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
     targets = {each.get("Id"): each.get("Target", "") for each in relations.iter()}

@@ -74,15 +74,37 @@ def far(book: Any, *, has_content: bool) -> None:
     sheet.write(*LAST_CELL, "x" if has_content else None, book.add_format({"bold": True}))
 
 
+SHEET = "xl/worksheets/sheet1.xml"
+
+
 def edited(book: bytes, *edits: tuple[str, str]) -> bytes:
     """Returns a workbook whose first sheet is edited by regular expressions."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(book)) as old, zipfile.ZipFile(out, "w") as new:
         for name in old.namelist():
             content = old.read(name).decode()
-            if name == "xl/worksheets/sheet1.xml":
+            if name == SHEET:
                 for pattern, by in edits:
                     content = re.sub(pattern, by, content)
+            new.writestr(name, content)
+    return out.getvalue()
+
+
+def with_file(book: bytes, name: str, content: bytes) -> bytes:
+    """Returns a workbook with a further file."""
+    out = io.BytesIO(book)
+    with zipfile.ZipFile(out, "a") as archive:
+        archive.writestr(name, content)
+    return out.getvalue()
+
+
+def with_sheet_twice(book: bytes) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(book)) as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "xl/workbook.xml":
+                content = re.sub(rb"<sheet .*?/>", rb"\g<0>\g<0>", content)
             new.writestr(name, content)
     return out.getvalue()
 
@@ -150,6 +172,16 @@ REFUSED: dict[str, tuple[bytes, str]] = {
             ]
         )
     },
+    **{
+        f"file_{number}.xlsx": (
+            with_file(FAR_STYLE, name, b"<x/>"),
+            f"2 files have the name '{SHEET}'",
+        )
+        for number, name in enumerate(
+            ["xl/worksheets/SHEET1.xml", f"/{SHEET}", r"xl\worksheets\sheet1.xml"]
+        )
+    },
+    "sheet_twice.xlsx": (with_sheet_twice(FAR_STYLE), "2 sheets have the name 'Sheet1'"),
     "far_prefix.xlsx": (edited(FAR, (r'<c (r="XFD1048576".*?</)c>', PREFIXED)), "19 cells"),
     "far_number.xlsx": (
         edited(FAR, ('<row r="3"', f'<row r="{"9" * 5000}"'), ('<c r="C3"', "<c")),
