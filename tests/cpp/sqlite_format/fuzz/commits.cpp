@@ -68,7 +68,8 @@ struct File {
     require(reader.by_lookup() == rows, "lookups give other rows");
     for (Held& each : held) {
       if (!each.reader.is_supported()) continue;
-      require(each.reader.by_scan() == each.rows, "a snapshot has changed");
+      require(each.reader.by_scan() == each.rows, "a scan of a snapshot gives other rows");
+      require(each.reader.by_lookup() == each.rows, "lookups in a snapshot give other rows");
     }
   }
 
