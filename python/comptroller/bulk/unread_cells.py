@@ -69,11 +69,18 @@ def merged(
 ) -> Iterator[tuple[int, int, tuple[int, int]]]:
     """Yields the cells that are covered by another, and that one: row, column, row and column.
 
-    Only those of the first `height` rows and `width` columns.
+    Only those of the first `height` rows and `width` columns. Raises ParseError if there are more
+    of them than cells, so that a small file with many large ranges does not take hours.
     """
+    places = height * width
     for (top, left), (bottom, right) in ranges:
-        for row in range(top, min(bottom + 1, height)):
-            for column in range(left, min(right + 1, width)):
+        rows = range(top, min(bottom + 1, height))
+        columns = range(left, min(right + 1, width))
+        places -= len(rows) * len(columns)
+        if places < 0:
+            raise ElementTree.ParseError("its merged cells overlap")
+        for row in rows if columns else ():
+            for column in columns:
                 if (row, column) != (top, left):
                     yield row, column, (top, left)
 

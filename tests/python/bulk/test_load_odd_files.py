@@ -112,7 +112,8 @@ def with_sheet_twice(book: bytes) -> bytes:
 FAR = workbook(lambda book: far(book, has_content=True))
 FAR_STYLE = workbook(lambda book: far(book, has_content=False))
 PREFIXED = r'<a-b:c xmlns:a-b="http://schemas.openxmlformats.org/spreadsheetml/2006/main" \1a-b:c>'
-MERGED = '</sheetData><mergeCells count="1"><mergeCell ref="H1:XFD1048576"/></mergeCells>'
+WIDE = '<mergeCell ref="H1:XFD1048576"/>'
+MERGED = f"</sheetData><mergeCells>{WIDE}</mergeCells>"
 
 
 def archive() -> bytes:
@@ -181,6 +182,10 @@ REFUSED: dict[str, tuple[bytes, str]] = {
             ["xl/worksheets/SHEET1.xml", f"/{SHEET}", r"xl\worksheets\sheet1.xml"]
         )
     },
+    "overlapping.xlsx": (
+        edited(FAR_STYLE, ("</sheetData>", MERGED.replace(WIDE, '<mergeCell ref="A1:F3"/>' * 2))),
+        "its merged cells overlap",
+    ),
     "sheet_twice.xlsx": (with_sheet_twice(FAR_STYLE), "2 sheets have the name 'Sheet1'"),
     "far_prefix.xlsx": (edited(FAR, (r'<c (r="XFD1048576".*?</)c>', PREFIXED)), "19 cells"),
     "far_number.xlsx": (
