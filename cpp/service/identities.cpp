@@ -40,14 +40,25 @@ Identity get_identity(Context& context, const ById& request) {
   return show(context, require_identity(context, request.id));
 }
 
+std::size_t size_of(const std::optional<Metadata>& metadata) {
+  std::size_t bytes = 0;
+  if (metadata) {
+    for (const auto& [key, value] : metadata->pairs) bytes += key.size() + value.size();
+  }
+  return bytes;
+}
+
 PageOf<Identity> list_identities(Context& context, const ListIdentities& request) {
   const auto append = [&](std::string& answer, store::PageRows& rows) {
     std::vector<StoredIdentity> identities;
     std::vector<std::int64_t> keys;
+    std::size_t bytes = 0;
     while (rows.step()) {
       identities.push_back(
           store::read_row<StoredIdentity>(rows.row(), context.connection.symbols()));
       keys.push_back(rows.position().key);
+      bytes += size_of(identities.back().metadata);
+      if (bytes > store::max_page_bytes) rows.end();
     }
     store::expect_active_controls(context.connection, keys);
     answer += R"("items":[)";

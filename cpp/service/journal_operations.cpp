@@ -7,6 +7,7 @@
 #include "service/operations.hpp"
 #include "store/change_feed.hpp"
 #include "store/journal.hpp"
+#include "store/page_rows.hpp"
 #include "store/streams.hpp"
 #include "store/tables.hpp"
 
@@ -94,14 +95,17 @@ JournalPage list_journal(Context& context, const ListJournal& request) {
   }
   selection.end = static_cast<std::uint64_t>(end);
   JournalPage page{.last = {std::max(after, end - 1)}, .has_more = end < size};
+  std::size_t bytes = 0;
+  const auto is_full = [&] { return page.items.size() == limit || bytes > store::max_page_bytes; };
   store::visit_entries(context.connection, selection, [&](const store::Entry& entry) {
-    page.has_more |= page.items.size() == limit;
-    if (page.items.size() == limit) return false;
+    page.has_more |= is_full();
+    if (is_full()) return false;
+    bytes += entry.text.size();
     page.items.push_back({entry.text});
     page.last.value = static_cast<std::int64_t>(entry.sequence);
     return true;
   });
-  if (page.items.size() < limit) page.last.value = std::max(after, end - 1);
+  if (!is_full()) page.last.value = std::max(after, end - 1);
   return page;
 }
 

@@ -8,6 +8,7 @@
 #include "store/columns.hpp"
 #include "store/customer_keys.hpp"
 #include "store/journal.hpp"
+#include "store/page_rows.hpp"
 #include "store/record_entries.hpp"
 #include "store/row_texts.hpp"
 #include "store/streams.hpp"
@@ -81,7 +82,8 @@ class FeedReader {
   }
 
   bool is_full() const {
-    return page_.changes.size() >= query_.limit || visited_ >= max_rows_visited;
+    return page_.changes.size() >= query_.limit || visited_ >= max_rows_visited ||
+           bytes_ > max_page_bytes;
   }
 
   template <Record R>
@@ -340,6 +342,9 @@ class FeedReader {
       if (change.before) remove_hidden<R>(change.before->text);
       if (change.after) remove_hidden<R>(change.after->text);
     }
+    for (const auto* state : {&change.before, &change.after}) {
+      if (*state) bytes_ += (*state)->text.size();
+    }
     page_.end = position;
     page_.changes.push_back({position, std::move(change)});
   }
@@ -364,6 +369,7 @@ class FeedReader {
   std::int64_t expanded_archive_ =
       -1;  // the entry of an archive with whose records the feed begins
   std::int64_t visited_ = 0;
+  std::size_t bytes_ = 0;  // of the states of records
   FeedPage page_;
 };
 

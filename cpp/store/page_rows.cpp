@@ -35,6 +35,12 @@ bool PageRows::step() {
   throw Error::damaged("an index has a row that its table lacks");
 }
 
+void PageRows::end() {
+  has_ended_ = true;
+  next_page_ = position_;
+  if (positions_) next_ = positions_->size();
+}
+
 bool PageRows::visit_next() {
   if (has_ended_) return false;  // a statement after its end begins again
   for (; visits_left_ > 0; --visits_left_) {

@@ -11,6 +11,9 @@
 
 namespace comptroller::store {
 
+// A page whose records take more bytes ends early, so that no page takes much memory, or long.
+inline constexpr std::size_t max_page_bytes = 4U << 20U;
+
 // The rows of a page in order, with the selected columns: of the rows that the list visits, those
 // that meet its conditions. A full page continues to the next such row, which shows that another
 // page follows. It ends there, or when it has visited its maximum number of rows.
@@ -36,6 +39,8 @@ class PageRows {
       : row_(std::move(rows)), key_(position), is_whole_(true), rows_left_(page.limit) {}
 
   bool step();
+  // Ends the page with the current row. Another page follows, which may be empty.
+  void end();
   // The current row and its position, after a step that returned true.
   db::Query& row() {
     return *row_;  // NOLINT(bugprone-unchecked-optional-access): without a query there is no row
@@ -71,6 +76,7 @@ void append_items(std::string& out, PageRows& rows, db::Symbols& symbols, Audien
   for (bool is_first = true; rows.step(); is_first = false) {
     if (!is_first) writer.put(",");
     writer.write_record<R>(Row{rows.row(), symbols});
+    if (out.size() > max_page_bytes) rows.end();
   }
   writer.put("]");
 }

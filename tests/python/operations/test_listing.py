@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from lines import NOUNS, at, claim, fill, group, ids, key_of, load, refused
 
@@ -167,3 +169,46 @@ def test_a_value_that_the_store_lacks_is_like_one_that_matches_no_record(rarely_
     assert page.items == []
     assert page.next_page_cursor
     assert list(client.claims.iter(**{**filters, "chain": "never"})) == []
+
+
+@pytest.fixture(scope="module")
+def large_records(shared_open_as):
+    """200 identities of a customer with as much metadata as permitted, each changed once."""
+    operator = shared_open_as()
+    metadata = {f"{number:064}": "é" * 512 for number in range(50)}
+    for number in range(200):
+        operator.identities.put(id=f"large-{number}", customer_id="large", metadata=metadata)
+    return shared_open_as(customer="large"), operator
+
+
+def test_a_page_of_large_records_ends_after_4_mib(large_records):
+    client, _ = large_records
+    pages = []
+    cursor = ""
+    while not pages or cursor:
+        page = client.identities.list(limit=1000, page_cursor=cursor)
+        pages.append([identity.id for identity in page])
+        cursor = page.next_page_cursor
+    assert 1 < len(pages) <= 5
+    assert max(map(len, pages)) <= 90  # of about 54 kB each
+    assert sorted(id for page in pages for id in page) == sorted(f"large-{n}" for n in range(200))
+    assert len(list(client.identities.iter(limit=1000))) == 200
+
+
+def test_a_page_of_large_changes_ends_after_4_mib(large_records):
+    client, operator = large_records
+    page = client.changes.list(limit=1000)
+    assert 0 < len(page.items) <= 90
+    assert page.has_more
+    for feed in (client.changes, operator.changes):
+        seen = [change.id for change in feed.iter() if change.id.startswith("large-")]
+        assert sorted(seen) == sorted(f"large-{number}" for number in range(200))
+
+
+def test_a_page_of_large_entries_ends_after_4_mib(large_records):
+    _, operator = large_records
+    page = json.loads(operator.host.call("journal.list", [("limit", "1000")], None, None))
+    assert 0 < len(page["items"]) < 200
+    assert page["has_more"]
+    entries = [entry for entry in operator.journal.list(limit=1_000_000) if entry.id]
+    assert sum(entry.id.startswith("large-") for entry in entries) == 200
