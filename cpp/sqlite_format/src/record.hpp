@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -61,7 +63,10 @@ inline Value value_of(std::string_view record, std::uint64_t type, std::size_t o
     return type % 2 == 0 ? Value::blob(bytes) : Value::of(bytes);
   }
   if (type == zero || type == one) return Value::of(static_cast<std::int64_t>(type - zero));
-  return type == real ? Value{Value::Type::real, 0, {}} : Value{};
+  if (type != real) return {};
+  // SQLite reads a NaN as NULL.
+  const auto number = std::bit_cast<double>(read_integer(record, offset + size, size));
+  return std::isnan(number) ? Value{} : Value{Value::Type::real, 0, {}};
 }
 
 // Appends the record of a row or an index entry. Real numbers are not supported.
