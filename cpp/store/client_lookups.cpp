@@ -39,7 +39,7 @@ std::string select_last_up_to_id(db::Connection& connection, std::string_view co
   std::string sql = "SELECT ";
   sql.append(columns).append(" FROM ").append(table);
   sql.append(connection.index_hint(table, "id", ""));
-  return sql.append(" WHERE id <= ? ORDER BY id DESC LIMIT 1").append(for_update(connection));
+  return sql.append(" WHERE id <= ? ORDER BY id DESC LIMIT 1");
 }
 
 }  // namespace comptroller::store

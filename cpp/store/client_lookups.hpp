@@ -34,6 +34,12 @@ inline bool is_own(db::Query& row, int first, const Value& id, const Value& cust
   return row.column(first) == id && row.column(first + 1) == customer;
 }
 
+// The same row, by the id that was found or else unused_id; locked, if the write runs beside
+// others. A row of another customer is not locked, so that a client does not wait for its writes.
+inline Sql own_row(const Value& id, const Value& customer) {
+  return {"id = ? AND customer_id = ?", {id, customer}};
+}
+
 // Returns the record with this id if it is the customer's.
 template <Record R>
 std::optional<Stored<R>> find_own(db::Connection& connection, std::string_view id,
@@ -42,15 +48,22 @@ std::optional<Stored<R>> find_own(db::Connection& connection, std::string_view i
   constexpr int key_column = static_cast<int>(field_count<R>);
   BoundValues parameters(connection.symbols());
   Value value;
+  Value unused = unused_id();
   if constexpr (storage_class<decltype(R::id)>() == StorageClass::symbol) {
     value = Value::of(find_symbol_evenly(connection, id).value_or(no_symbol));
+    unused = Value::of(no_symbol);
   } else {
     value = parameters.identifier(id);
   }
   const Value owner = key_of_customer(connection, customer);
-  lock_before_read<R>(connection, value);
   db::Query row = connection.query(select_last_up_to_id(connection, columns, R::table));
-  if (!row.bind(1, value).step() || !is_own(row, key_column + 1, value, owner)) return std::nullopt;
+  const bool is_found = row.bind(1, value).step() && is_own(row, key_column + 1, value, owner);
+  if (connection.locks_rows()) {
+    if (!is_found) value = unused;
+    lock_before_read<R>(connection, value);
+    return find_where<R>(connection, own_row(value, owner));
+  }
+  if (!is_found) return std::nullopt;
   return Stored<R>{row.number(key_column), read_row<R>(row, connection.symbols())};
 }
 

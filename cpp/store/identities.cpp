@@ -53,15 +53,19 @@ StoredIdentityRow read_identity(db::Query& query, db::Symbols& symbols) {
   return row;
 }
 
+std::optional<StoredIdentityRow> find_identity_where(db::Connection& connection,
+                                                     const Sql& condition) {
+  static const std::string select = "SELECT " + columns_of_identity() + " FROM identities WHERE ";
+  db::Query query = Sql{select, {}}.add(condition).add(for_update(connection)).query(connection);
+  if (!query.step()) return std::nullopt;
+  return read_identity(query, connection.symbols());
+}
+
 }  // namespace
 
 std::optional<StoredIdentityRow> find_identity(db::Connection& connection, std::string_view id) {
-  static const std::string sql =
-      "SELECT " + columns_of_identity() + " FROM identities WHERE id = ?";
   BoundValues parameters(connection.symbols());
-  db::Query query = Sql{sql, {}}.add(for_update(connection)).query(connection);
-  if (!query.bind(1, parameters.identifier(id)).step()) return std::nullopt;
-  return read_identity(query, connection.symbols());
+  return find_identity_where(connection, {"id = ?", {parameters.identifier(id)}});
 }
 
 std::optional<StoredIdentityRow> find_own_identity(db::Connection& connection, std::string_view id,
@@ -71,9 +75,11 @@ std::optional<StoredIdentityRow> find_own_identity(db::Connection& connection, s
   const Value owner = key_of_customer(connection, customer);
   db::Query query =
       connection.query(select_last_up_to_id(connection, columns_of_identity(), "identities"));
-  if (!query.bind(1, value).step() || !is_own(query, key_column + 2, value, owner)) {
-    return std::nullopt;
+  const bool is_found = query.bind(1, value).step() && is_own(query, key_column + 2, value, owner);
+  if (connection.locks_rows()) {
+    return find_identity_where(connection, own_row(is_found ? value : unused_id(), owner));
   }
+  if (!is_found) return std::nullopt;
   return read_identity(query, connection.symbols());
 }
 

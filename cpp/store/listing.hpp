@@ -135,7 +135,6 @@ class Listing {
  private:
   // Values that no row has.
   static constexpr std::int64_t unused_key = -1;
-  static Value unused_id() { return Value::blob("none"); }
 
   struct Prefix {
     const Index* index = nullptr;

@@ -57,6 +57,11 @@ class BoundValues {
   std::unique_ptr<Memory> memory_;
 };
 
+// An id that no row has.
+inline Value unused_id() {
+  return Value::blob("none");
+}
+
 // Returns a value; throws unusable if it is of another type.
 [[gnu::always_inline]] inline std::int64_t require_integer(const Value& value) {
   if (value.kind == Value::Kind::integer) return value.integer;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "db/postgresql/schema.hpp"
 #include "db/postgresql/values.hpp"
 #include "model/error.hpp"
 
@@ -33,6 +34,22 @@ PostgresqlConnection::PostgresqlConnection(std::unique_ptr<Session> session, Sha
       Channel(std::move(session)),
       pooled_symbols_(symbols == nullptr ? nullptr
                                          : static_cast<PooledSymbols*>(&this->symbols())) {}
+
+void PostgresqlConnection::expect_server(std::int64_t server) {
+  server_ = server;
+  if (pooled_symbols_ != nullptr) pooled_symbols_->expect(server);
+}
+
+// A pooler keeps the connection when it follows a failover.
+void PostgresqlConnection::check_server() {
+  add_later(
+      [](Session& session) { session.add_statement(std::string("SELECT ") + start_of_server); },
+      [this](const Result& result) {
+        if (numbers_of(result).front() == server_) return;
+        pooled_symbols_->expect(-1);
+        throw Lost(Code::unavailable, "the connection to the database was replaced; try again");
+      });
+}
 
 void PostgresqlConnection::take_snapshot() {
   if (!has_begun()) query("SELECT 1").step();
@@ -205,6 +222,7 @@ void PostgresqlConnection::begin_with(Mode mode, std::vector<std::string> statem
   is_request_ = false;
   forget_snapshot();
   if (pooled_symbols_ != nullptr) pooled_symbols_->begin_transaction(mode == Mode::reading);
+  if (is_pooled() && server_ != 0) check_server();
 }
 
 // The best plan for few rows is the one that visits the fewest: it never reads a whole table, nor
@@ -267,7 +285,7 @@ namespace {
 std::vector<std::string> begin_writing(std::chrono::milliseconds max_wait, const char* lock) {
   return {"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
           "SET LOCAL lock_timeout = " + std::to_string(max_wait.count()),
-          std::string("LOCK TABLE journal_writer IN ") + lock};
+          "LOCK TABLE " + writer_lock() + " IN " + lock};
 }
 
 }  // namespace
@@ -299,8 +317,8 @@ void PostgresqlConnection::begin_bulk(std::chrono::milliseconds max_wait) {
 JournalLock PostgresqlConnection::lock_journal(bool waits) {
   if (has_journal_) return JournalLock::held;
   if (locks_rows()) {
-    Query row = query(waits ? "SELECT only_row FROM journal_writer FOR UPDATE"
-                            : "SELECT only_row FROM journal_writer FOR UPDATE SKIP LOCKED");
+    const std::string sql = "SELECT only_row FROM " + writer_lock() + " FOR UPDATE";
+    Query row = query(waits ? sql : sql + " SKIP LOCKED");
     if (!row.step()) return JournalLock::busy;
   }
   has_journal_ = true;

@@ -16,6 +16,10 @@
 
 namespace comptroller::db::postgresql {
 
+// The start of the server's process, as SQL: a number of microseconds. It names the server.
+inline constexpr const char* start_of_server =
+    "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint";
+
 class PostgresqlConnection final : public Connection, public Channel {
  public:
   // `symbols` must outlive the connection; null for a connection that uses no symbols.
@@ -39,12 +43,21 @@ class PostgresqlConnection final : public Connection, public Channel {
   bool locks_rows() const override { return transaction() != 0 && mode_ == Mode::writing; }
   bool sequences_later() const override { return locks_rows() && !has_journal_; }
   JournalLock lock_journal(bool waits) override;
-  std::int64_t content() const override { return 1; }
+  std::int64_t content() const override {
+    return pooled_symbols_ == nullptr ? 1 : pooled_symbols_->generation();
+  }
   void begin_snapshot() override;
   void end_snapshot() noexcept override;
   void begin_request() override;
   bool has_readable_views(std::span<const ReadableView> views) override;
   void make_readable_views(std::span<const ReadableView> views) override;
+
+  // Names the server (its start in microseconds), whose symbols the connection uses from now on.
+  void expect_server(std::int64_t server);
+  // Whether the connection can be used again.
+  bool is_usable() {
+    return (pooled_symbols_ == nullptr || pooled_symbols_->is_present()) && Channel::is_usable();
+  }
 
   // In a snapshot: from now on it sees what is stored now.
   void take_snapshot();
@@ -70,6 +83,7 @@ class PostgresqlConnection final : public Connection, public Channel {
   // A plan is kept with its statement, so requests have statements of their own.
   StatementCache& statements() { return is_request_ ? statements_of_requests_ : statements_; }
   void begin_with(Mode mode, std::vector<std::string> statements);
+  void check_server();
   void forget_snapshot() noexcept;
   // Returns keys for new rows of a table, in ascending order.
   std::vector<std::int64_t> take_keys(std::string_view table, std::size_t count);
@@ -86,6 +100,7 @@ class PostgresqlConnection final : public Connection, public Channel {
   bool has_guessed_ = false;  // and the guess was not confirmed
   bool is_request_ = false;
   PooledSymbols* pooled_symbols_;  // null if it uses no symbols
+  std::int64_t server_ = 0;        // 0 if it is not checked
   std::unordered_map<std::string, std::vector<std::int64_t>> known_numbers_;  // of each statement
   // The statements that set them in a transaction.
   std::vector<std::string> settings_of_server_;

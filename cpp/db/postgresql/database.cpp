@@ -100,13 +100,14 @@ class PostgresqlDatabase final : public Database {
  private:
   std::unique_ptr<PostgresqlConnection> connect(SharedSymbols* symbols);
   std::unique_ptr<PostgresqlConnection> connect_reader();
-  void learn_server(PostgresqlConnection& connection);
+  std::int64_t learn_server(PostgresqlConnection& connection);
   Writers& writers();
 
   std::string address_;
   OpenOptions options_;
   Interrupt interrupt_;
   std::shared_ptr<std::atomic<std::int64_t>> clock_offset_;
+  bool is_store_ = false;  // whether the schema was checked once
   SharedSymbols symbols_;  // destroyed after all connections that use it
   Pool readers_;
   std::optional<Writers> writers_;
@@ -123,6 +124,7 @@ PostgresqlDatabase::PostgresqlDatabase(std::string address, const OpenOptions& o
   {
     const auto first = connect(nullptr);
     options_.read_only ? require_newest_schema(*first) : migrate(*first);
+    is_store_ = true;
   }
   symbols_.fill();
   if (options_.read_only) return;
@@ -132,7 +134,13 @@ PostgresqlDatabase::PostgresqlDatabase(std::string address, const OpenOptions& o
 std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect(SharedSymbols* symbols) {
   auto connection = std::make_unique<PostgresqlConnection>(
       std::make_unique<Session>(address_, options_.read_only, interrupt_), symbols);
-  learn_server(*connection);
+  const std::int64_t server = learn_server(*connection);
+  if (is_store_) check_version(*connection);
+  if (symbols != nullptr) {
+    symbols->follow(server);
+    // Programs that only read may use several servers at once, which all have the symbols.
+    if (!options_.read_only) connection->expect_server(server);
+  }
   return connection;
 }
 
@@ -142,15 +150,16 @@ std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect_reader() {
   return connection;
 }
 
-// Learns the clock of the server, and whether it is behind a pooler. The request takes half of the
-// round trip.
-void PostgresqlDatabase::learn_server(PostgresqlConnection& connection) {
+// Learns the clock of the server, and whether it is behind a pooler; returns what names it. The
+// request takes half of the round trip.
+std::int64_t PostgresqlDatabase::learn_server(PostgresqlConnection& connection) {
   using std::chrono::duration_cast;
   using std::chrono::microseconds;
   using std::chrono::system_clock;
   Query query = connection.query(
-      "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,"
-      " pg_backend_pid()::bigint");
+      std::string("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,"
+                  " pg_backend_pid()::bigint, ") +
+      start_of_server);
   const auto now = [] {
     return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
   };
@@ -162,6 +171,7 @@ void PostgresqlDatabase::learn_server(PostgresqlConnection& connection) {
   // Within the time of the round trip, the two clocks cannot be told apart.
   const bool are_equal = before <= theirs && theirs <= after;
   *clock_offset_ = are_equal ? 0 : theirs - (before + after) / 2;
+  return query.number(2);
 }
 
 Writers& PostgresqlDatabase::writers() {
@@ -203,9 +213,10 @@ Health PostgresqlDatabase::health() {
 }
 
 void PostgresqlDatabase::backup(const std::string&, const Observe&) {
-  throw Error(Code::unsupported,
-              "comptroller does not copy a PostgreSQL database; use pg_dump, or the backup of the "
-              "server");
+  throw Error(
+      Code::unsupported,
+      "backup copies files only; use pg_dump or the backup of the server, or copy the store "
+      "into a file with `comptroller copy`");
 }
 
 }  // namespace

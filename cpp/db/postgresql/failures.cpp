@@ -34,6 +34,10 @@ void throw_failure(std::string_view state, const std::string& message) {
                    "other writes changed the same records again and again; try again");
   }
   if (is_one_of(ends) || state.starts_with("08")) throw Lost(Code::unavailable, detail);
+  if (state == "42P01" && message.find("journal_writer") != std::string::npos) {
+    throw Error(Code::unusable,
+                "a newer comptroller has migrated the store; end this program, and upgrade it");
+  }
   if (state == "55P03") {
     throw Error(Code::unavailable, "the writer is busy; try again later");
   }
@@ -41,7 +45,8 @@ void throw_failure(std::string_view state, const std::string& message) {
     throw Error(Code::unusable,
                 detail +
                     "; a connection pooler must keep a session for each connection, or "
-                    "support prepared statements (pgbouncer: pool_mode = session)");
+                    "support prepared statements (pgbouncer 1.21 or newer: "
+                    "max_prepared_statements = 200; older: pool_mode = session)");
   }
   // Insufficient resources, an intervention of the operator, and failures of the system.
   const bool is_temporary =

@@ -78,7 +78,8 @@ std::vector<StoredTable> PostgresqlConnection::stored_tables() {
   for (std::string& name :
        texts(query("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace ="
                    " (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('store_version'))"
-                   " AND relname NOT IN ('store_version', 'journal_writer', 'journal_pending')"
+                   " AND relname NOT IN ('store_version', 'journal_pending')"
+                   " AND relname NOT LIKE 'journal_writer%'"
                    " ORDER BY relname COLLATE \"C\""))) {
     const auto columns = [&](const std::string& sql) {
       Query rows = query(sql);

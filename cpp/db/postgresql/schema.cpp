@@ -1,5 +1,6 @@
 #include "db/postgresql/schema.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "db/postgresql/migrations.hpp"
@@ -42,9 +43,9 @@ bool is_store(Connection& connection) {
   return read_number(connection, "SELECT to_regclass('store_version') IS NOT NULL") != 0;
 }
 
-std::int64_t version_of(Connection& connection) {
+std::int64_t version_of(Connection& connection, std::span<const Migration> migrations) {
   const std::int64_t version = read_number(connection, "SELECT version FROM store_version");
-  const int newest = migrations().back().version;
+  const int newest = migrations.back().version;
   if (version > newest) {
     throw Error(Code::unusable, "the store has schema version " + std::to_string(version) +
                                     ", newer than " + std::to_string(newest) +
@@ -53,7 +54,7 @@ std::int64_t version_of(Connection& connection) {
   return version;
 }
 
-void run_migrations(PostgresqlConnection& connection) {
+void run_migrations(PostgresqlConnection& connection, std::span<const Migration> migrations) {
   Session& session = connection.session();
   session.run_script(
       "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
@@ -61,28 +62,37 @@ void run_migrations(PostgresqlConnection& connection) {
       " (only_row integer PRIMARY KEY CHECK (only_row = 1), version integer NOT NULL);"
       "INSERT INTO store_version (only_row, version) VALUES (1, 0) ON CONFLICT DO NOTHING;"
       "SELECT version FROM store_version FOR UPDATE");
-  const std::int64_t version = version_of(connection);
-  for (const Migration& migration : migrations()) {
+  const std::int64_t version = version_of(connection, migrations);
+  for (const Migration& migration : migrations) {
     if (migration.version > version) session.run_script(std::string(migration.sql));
   }
+  const int first = migrations.front().version;
+  const std::string before = writer_lock(std::max(static_cast<int>(version), first));
+  const std::string after = writer_lock(migrations.back().version);
+  if (before != after) session.run_script("ALTER TABLE " + before + " RENAME TO " + after);
   session.run_script("UPDATE store_version SET version = " +
-                     std::to_string(migrations().back().version) + "; COMMIT");
+                     std::to_string(migrations.back().version) + "; COMMIT");
 }
 
 }  // namespace
 
-void migrate(PostgresqlConnection& connection) {
+std::string writer_lock(int version) {
+  const std::string name = "journal_writer";
+  return version == migrations().front().version ? name : name + "_" + std::to_string(version);
+}
+
+void migrate(PostgresqlConnection& connection, std::span<const Migration> migrations) {
   check_server(connection);
   for (int attempt = 1;; ++attempt) {
     if (is_store(connection)) {
-      if (version_of(connection) == migrations().back().version) return;
+      if (version_of(connection, migrations) == migrations.back().version) return;
     } else if (has_tables(connection) && !is_store(connection)) {
       throw Error(Code::unusable,
                   "the database has tables of another program; name another database, or an empty "
                   "schema with ?options=-csearch_path%3Dname");
     }
     try {
-      return run_migrations(connection);
+      return run_migrations(connection, migrations);
     } catch (const Conflict&) {  // another process has made the tables
       connection.session().run_script("ROLLBACK");
       if (attempt == max_attempts) throw;
@@ -90,12 +100,16 @@ void migrate(PostgresqlConnection& connection) {
   }
 }
 
+void check_version(PostgresqlConnection& connection) {
+  version_of(connection, migrations());
+}
+
 void require_newest_schema(PostgresqlConnection& connection) {
   check_server(connection);
   if (!is_store(connection)) {
     throw Error(Code::unusable, "the database has no store; open it for writing once");
   }
-  if (version_of(connection) == migrations().back().version) return;
+  if (version_of(connection, migrations()) == migrations().back().version) return;
   throw Error(
       Code::unusable,
       "the store has an older schema; open it for writing once, or run `comptroller migrate`");

@@ -1,16 +1,27 @@
 // Recognises the tables of a store and migrates them to the newest schema.
 #pragma once
 
+#include <span>
+#include <string>
+
 #include "db/postgresql/connection.hpp"
+#include "db/postgresql/migrations.hpp"
 
 namespace comptroller::db::postgresql {
 
 // Runs the missing migrations in one transaction; several processes may do so at once. Throws
 // unusable if the database's schema has tables of another program, or is of a newer version of the
 // store, and for an encoding other than UTF-8 or a server older than 13.
-void migrate(PostgresqlConnection& connection);
+void migrate(PostgresqlConnection& connection,
+             std::span<const Migration> migrations = migrations());
 
 // Throws unusable if the schema is not the newest.
 void require_newest_schema(PostgresqlConnection& connection);
+// Throws unusable if another program has migrated the store to a newer schema.
+void check_version(PostgresqlConnection& connection);
+
+// The table that each write locks. It has another name in each version after the first, so that a
+// program cannot write a store that another one has migrated meanwhile.
+std::string writer_lock(int version = migrations().back().version);
 
 }  // namespace comptroller::db::postgresql

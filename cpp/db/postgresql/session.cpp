@@ -61,12 +61,14 @@ Session::Session(const std::string& address, bool is_read_only, const Interrupt&
   constexpr std::array names{"fallback_application_name",
                              "target_session_attrs",
                              "keepalives_idle",
+                             "keepalives_interval",
+                             "keepalives_count",
                              "tcp_user_timeout",
                              "dbname",
                              "client_encoding",
                              static_cast<const char*>(nullptr)};
   const std::array values{
-      "comptroller", is_read_only ? "any" : "read-write", "30", "30000", address.c_str(),
+      "comptroller", is_read_only ? "any" : "read-write", "30", "10", "3", "30000", address.c_str(),
       "UTF8",        static_cast<const char*>(nullptr)};
   connection_ = pq_.connect_start(names.data(), values.data(), 1);
   if (connection_ == nullptr) throw std::bad_alloc();

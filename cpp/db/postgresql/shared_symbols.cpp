@@ -13,8 +13,23 @@ auto SharedSymbols::with_connection(const Work& work) {
     } catch (const Lost&) {  // NOLINT(bugprone-empty-catch): each statement can be executed again
     }
   }
+  connection_.reset();
+  forget();
   connection_ = connect_();
   return work(*connection_);
+}
+
+void SharedSymbols::forget() {
+  keys_.clear();
+  texts_.clear();
+  ++generation_;
+}
+
+void SharedSymbols::follow(std::int64_t server) {
+  const std::lock_guard lock(mutex_);
+  if (server_.exchange(server) == server) return;
+  connection_.reset();
+  forget();
 }
 
 void SharedSymbols::fill() {
@@ -117,20 +132,25 @@ std::int64_t SharedSymbols::intern(std::string_view text) {
   throw Error(Code::internal, "a symbol was not inserted");
 }
 
+SharedSymbols& PooledSymbols::present() const {
+  if (is_present()) return shared_;
+  throw Lost(Code::unavailable, "the connection to the database was replaced; try again");
+}
+
 std::optional<std::int64_t> PooledSymbols::read_key(std::string_view text) {
   if (absent_.contains(text)) return std::nullopt;
-  auto key = shared_.find(text);
+  auto key = present().find(text);
   if (key || !is_snapshot_) return key;
   take_snapshot_();
-  key = shared_.find(text);
+  key = present().find(text);
   if (!key) absent_.emplace(text);
   return key;
 }
 
 void PooledSymbols::find_many(std::span<const std::string_view> texts) {
-  if (!is_snapshot_ || shared_.find_absent(texts).empty()) return;
+  if (!is_snapshot_ || present().find_absent(texts).empty()) return;
   take_snapshot_();
-  const std::set<std::string_view> absent = shared_.find_absent(texts);
+  const std::set<std::string_view> absent = present().find_absent(texts);
   absent_.insert(absent.begin(), absent.end());
 }
 

@@ -1,8 +1,11 @@
 // The symbols of a database, cached for all connections of the process. They are read and stored on
 // a connection of their own, each in a transaction of its own: a new text does not hold up other
-// writes that need it, and a text whose write was undone does no harm.
+// writes that need it, and a text whose write was undone does no harm. After a failover, a restart
+// or a restore of the server, texts that were stored last may be missing, and their keys be given
+// to other texts: then the cache is emptied.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -29,6 +32,13 @@ class SharedSymbols {
 
   // Reads the first symbols into the cache.
   void fill();
+  // Called with the server of each new connection before it is used: empties the cache if it is
+  // another server.
+  void follow(std::int64_t server);
+  // Whether the cache has symbols of this server.
+  bool is_of(std::int64_t server) const { return server_ == server; }
+  // Changes when the cache is emptied because the database may have other content.
+  std::int64_t generation() const { return generation_; }
   // Returns the text of a key; throws unusable if there is none.
   std::string text(std::int64_t key);
   std::optional<std::int64_t> find(std::string_view text);
@@ -43,12 +53,15 @@ class SharedSymbols {
   // Runs `work` with the connection; again on a new one if it was lost.
   template <class Work>
   auto with_connection(const Work& work);
+  void forget();
   void remember(std::string_view text, std::int64_t key);
   // Runs a query of the texts that are not cached, and remembers its rows; returns those that have
   // none.
   std::set<std::string_view> read_unknown(const char* sql, std::span<const std::string_view> texts);
 
   Connect connect_;
+  std::atomic<std::int64_t> server_ = 0;
+  std::atomic<std::int64_t> generation_ = 1;
   std::mutex mutex_;
   std::unique_ptr<Connection> connection_;
   std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>> keys_;
@@ -65,6 +78,10 @@ class PooledSymbols final : public Symbols {
         shared_(shared),
         take_snapshot_(std::move(take_snapshot)) {}
 
+  // Names the server of the connection, which must remain that of the shared symbols.
+  void expect(std::int64_t server) { server_ = server; }
+  bool is_present() const { return server_ == 0 || shared_.is_of(server_); }
+  std::int64_t generation() const { return shared_.generation(); }
   void begin_transaction(bool is_snapshot) {
     is_snapshot_ = is_snapshot;
     absent_.clear();
@@ -72,14 +89,20 @@ class PooledSymbols final : public Symbols {
   void find_many(std::span<const std::string_view> texts) override;
 
  protected:
-  std::string read_text(std::int64_t key) override { return shared_.text(key); }
+  std::string read_text(std::int64_t key) override { return present().text(key); }
   std::optional<std::int64_t> read_key(std::string_view text) override;
-  std::int64_t insert(std::string_view text) override { return shared_.intern(text); }
-  void intern_many(std::span<const std::string_view> texts) override { shared_.intern_many(texts); }
+  std::int64_t insert(std::string_view text) override { return present().intern(text); }
+  void intern_many(std::span<const std::string_view> texts) override {
+    present().intern_many(texts);
+  }
 
  private:
   static constexpr std::size_t max_cached = 4'096;
 
+  // The shared symbols; throws Lost if they are of another server than the connection.
+  SharedSymbols& present() const;
+
+  std::int64_t server_ = 0;
   SharedSymbols& shared_;
   std::function<void()> take_snapshot_;
   bool is_snapshot_ = false;

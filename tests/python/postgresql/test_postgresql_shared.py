@@ -182,7 +182,7 @@ def test_one_key_at_two_services_at_once_has_one_effect(
 def test_a_backup_names_pg_dump(store_path: str, tmp_path: Path) -> None:
     with (
         comptroller.open(store_path) as svc,
-        pytest.raises(Unsupported, match=r"does not copy a PostgreSQL database; use pg_dump"),
+        pytest.raises(Unsupported, match=r"copies files only; use pg_dump"),
     ):
         svc.backup(tmp_path / "copy.db")
     assert not list(tmp_path.iterdir())

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import comptroller
 import pytest
-from lines import claim, load
+from lines import claim, identity, load
 from postgresql_server import Server
 
 
@@ -51,3 +51,37 @@ def test_reads_of_a_standby_and_its_promotion(own_server: Server, tmp_path: Path
             svc.identities.put(id="carol", customer_id="acme")
             assert ids(svc) == ["alice", "bob", "carol"]
             assert svc.journal.verify().ok
+
+
+def test_a_failover_that_loses_writes_leaves_no_word_of_them(own_server: Server) -> None:
+    """The new primary gives the numbers of lost words to others. A running program must not."""
+    primary = own_server
+    with comptroller.open(primary.create("replicated")) as svc:
+        svc.identities.put(id="alice", customer_id="acme")
+    with (
+        primary.standby() as standby,
+        comptroller.open(address_of("replicated", primary, standby)) as svc,
+    ):
+        svc.identities.put(id="bob", customer_id="acme")
+        while not standby.has_all_of(primary):
+            pass
+        standby.execute("ALTER SYSTEM SET primary_conninfo = ''")
+        standby.execute("SELECT pg_reload_conf()")
+        while standby.execute("SELECT count(*) FROM pg_stat_wal_receiver") != [("0",)]:
+            pass
+        for number in range(20):
+            svc.identities.put(id=f"lost-{number}", customer_id=f"customer-{number}")
+        primary.stop()
+        standby.promote()
+        with comptroller.open(standby.address("replicated")) as other:
+            for number in range(20):
+                other.identities.put(id=f"other-{number}", customer_id=f"stranger-{number}")
+            load(other, "identities", identity(id="loaded", customer_id="newcomer"))
+        written = {f"lost-{number}": f"customer-{number}" for number in range(20)}
+        for id, customer in written.items():
+            svc.identities.put(id=id, customer_id=customer)
+        written |= {f"other-{number}": f"stranger-{number}" for number in range(20)}
+        written |= {"alice": "acme", "bob": "acme", "loaded": "newcomer"}
+        assert {each.id: each.customer_id for each in svc.identities.iter()} == written
+        assert svc.journal.verify().ok
+        assert svc.check()["findings"] == []

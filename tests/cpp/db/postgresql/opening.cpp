@@ -3,9 +3,11 @@
 #include <array>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "db/postgresql/connection.hpp"
 #include "db/postgresql/migrations.hpp"
+#include "db/postgresql/schema.hpp"
 #include "db/sqlite/database.hpp"
 #include "db/sqlite/migrations.hpp"
 #include "model/error.hpp"
@@ -70,6 +72,48 @@ TEST_CASE("processes that open an empty database at once make one store") {
   CHECK(secrets.number(0) == 1);
 }
 
+std::int64_t version_of(const TestDatabase& database) {
+  PostgresqlConnection connection(database.connect(), nullptr);
+  Query version = connection.query("SELECT version FROM store_version");
+  version.step();
+  return version.number(0);
+}
+
+TEST_CASE("a program does not write a store that a newer one has migrated") {
+  if (!server_address()) return;
+  const TestDatabase database;
+  service::ServiceFixture older(database.open());
+  older.answer(Principal{}, "identities.put", {}, R"({"id":"alice"})");
+  std::vector<Migration> newer(migrations().begin(), migrations().end());
+  const int version = newer.back().version + 1;
+  newer.push_back({version, "later", "ALTER TABLE identities ADD COLUMN later integer"});
+  std::array<std::string, 4> failures;
+  in_threads(failures.size(), [&](int thread) {
+    failures[std::size_t(thread)] = service::refusal_of([&] {
+                                      PostgresqlConnection connection(database.connect(), nullptr);
+                                      migrate(connection, newer);
+                                    }).detail;
+  });
+  for (const std::string& failure : failures) CHECK(failure.empty());
+  CHECK(version_of(database) == version);
+  const auto refused = older.refused(Principal{}, "identities.put", {}, R"({"id":"bob"})");
+  CHECK(refused.detail.starts_with("a newer comptroller has migrated the store"));
+  const auto refusal = service::refusal_of([&] { database.open(); });
+  CHECK(refusal.detail.starts_with("the store has schema version " + std::to_string(version)));
+}
+
+TEST_CASE("each new connection of a program checks the version of the store") {
+  if (!server_address()) return;
+  const TestDatabase database;
+  const auto store = database.open();
+  database.connect()->run_script("UPDATE store_version SET version = 1000");
+  std::vector<Lease> leases;
+  const auto refusal = service::refusal_of([&] {
+    while (leases.size() < 50) leases.push_back(store->reader());
+  });
+  CHECK(refusal.detail.starts_with("the store has schema version 1000"));
+}
+
 struct Refused {
   const char* script;  // run in an empty database
   bool read_only;
@@ -120,13 +164,20 @@ TEST_CASE("no message about an address shows its password") {
   }
 }
 
-TEST_CASE("the database's clock is measured") {
+TEST_CASE("a store has the clock of its database") {
   if (!server_address()) return;
   const TestDatabase database;
-  const auto store = database.open();
+  database.open();
+  // The functions of this schema come before those of the server.
+  database.connect()->run_script(
+      "CREATE SCHEMA later; CREATE FUNCTION later.clock_timestamp() RETURNS timestamptz"
+      " LANGUAGE sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '1 hour' $$");
+  const auto store =
+      postgresql::open(database.address() + "&options=-csearch_path%3Dlater,public,pg_catalog", {});
   const std::int64_t offset = store->clock_offset()();
-  CHECK(offset > -1'000'000);
-  CHECK(offset < 1'000'000);
+  constexpr std::int64_t hour = 3'600'000'000;
+  CHECK(offset > hour - 1'000'000);
+  CHECK(offset < hour + 1'000'000);
 }
 
 }  // namespace
