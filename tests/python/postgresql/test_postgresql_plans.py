@@ -214,7 +214,7 @@ def faults(page: Page) -> Iterator[str]:
     for node in (node for plan in page.plans for node in nodes(plan)):
         if node["Node Type"] == "Seq Scan" and node["Relation Name"] in LARGE:
             yield f"reads all of {node['Relation Name']}"
-        if node["Node Type"] == "Sort" and node["Plans"][0]["Actual Rows"] > MOST_SORTED:
+        if "Sort" in node["Node Type"] and node["Plans"][0]["Actual Rows"] > MOST_SORTED:
             yield f"sorts {node['Plans'][0]['Actual Rows']} rows"
 
 

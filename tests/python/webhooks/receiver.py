@@ -118,10 +118,10 @@ def delivering(svc: comptroller.Service, **options: Any) -> Iterator[Counts]:
 
 
 @contextmanager
-def process(path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Runs `comptroller deliver`."""
+def process(store: Path | str, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """Runs `comptroller deliver` with these further words."""
     with subprocess.Popen(
-        [sys.executable, "-m", "comptroller", "deliver", "--db", str(path)],
+        [sys.executable, "-m", "comptroller", "deliver", "--db", str(store), *words],
         stdout=subprocess.PIPE,
         text=True,
     ) as started:
