@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import click
 
 from comptroller.cli import screen
-from comptroller.cli.options import db_arguments, db_option, json_option
+from comptroller.cli.options import db_and_state_options, db_arguments, db_option, json_option
 from comptroller.errors import InvalidRequest, invalid
 from comptroller.postgresql import is_address
 
@@ -142,7 +142,7 @@ def keys() -> None:
 
 
 @keys.command("rotate")
-@db_option
+@db_and_state_options
 @json_option
 def rotate_keys(db: str, as_json: bool) -> None:
     """Replace the signing key by a new one.

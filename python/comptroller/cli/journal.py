@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from comptroller.cli import screen
-from comptroller.cli.options import actor_option, db_option, json_option
+from comptroller.cli.options import actor_option, db_and_state_options, db_option, json_option
 from comptroller.display.batches import batch_text
 from comptroller.values import JournalResource
 
@@ -127,7 +127,7 @@ def _write_proof(sequence: int, db: str) -> None:
     type=click.Path(exists=True, dir_okay=False),
     help="A file of `journal archive`, to verify its entries; give all of them.",
 )
-@db_option
+@db_and_state_options
 @json_option
 def verify(
     db: str, checkpoint: Path | None, key: str | None, archive: tuple[str, ...], as_json: bool
@@ -160,7 +160,7 @@ def verify(
 
 @journal.command()
 @click.option("--out", type=click.Path(), help="Write it to a new file.")
-@db_option
+@db_and_state_options
 def checkpoint(db: str, out: str | None) -> None:
     """Print the size and root of the journal, signed. Keep it somewhere else."""
     from comptroller.bulk.files import refuse_existing, refuse_store, whole_file
@@ -234,7 +234,7 @@ def check_evidence(folder: Path, key: str | None, as_json: bool) -> int:
 @click.option("--identity", metavar="ID", help="An identity, with its controls and orchestrations.")
 @click.option("--group", metavar="ID", help="A payout group, with its addresses and claims.")
 @click.option("--out", required=True, type=click.Path(), help="The new folder.")
-@db_option
+@db_and_state_options
 @json_option
 def evidence(db: str, identity: str | None, group: str | None, out: str, as_json: bool) -> None:
     """Write a folder that proves who changed the records of a subject, and how.
@@ -257,7 +257,7 @@ def evidence(db: str, identity: str | None, group: str | None, out: str, as_json
 
 
 @journal.command()
-@db_option
+@db_and_state_options
 def key(db: str) -> None:
     """Print the key that verifies checkpoints."""
     with screen.existing_store(db) as svc:

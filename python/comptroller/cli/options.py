@@ -74,13 +74,25 @@ def _note_state(ctx: click.Context, param: click.Parameter, value: str | None) -
 
 
 def db_option(command: _Command) -> _Command:
-    """Add --db, and --state, which `state_of` returns."""
+    """Add --db, and a hidden --state, which `state_of` returns."""
+    return _db_and_state(command, is_hidden=True)
+
+
+def db_and_state_options(command: _Command) -> _Command:
+    """Add --db and --state, for a command that uses the files of a state folder."""
+    return _db_and_state(command, is_hidden=False)
+
+
+def _db_and_state(command: _Command, *, is_hidden: bool) -> _Command:
     with_state = click.option(
         "--state",
         type=click.Path(file_okay=False),
+        metavar="FOLDER",
         expose_value=False,
-        hidden=True,
+        hidden=is_hidden,
         callback=_note_state,
+        help="The state folder of a database: the private files that are beside a store file."
+        "  [env var: COMPTROLLER_STATE]",
     )
     with_db = click.option(
         "--db",
@@ -90,7 +102,7 @@ def db_option(command: _Command) -> _Command:
         show_default=True,
         show_envvar=True,
         callback=store_of,
-        help="The store file.",
+        help="The store: a file, or the address of a database (postgresql://...).",
     )
     return with_db(with_state(command))
 

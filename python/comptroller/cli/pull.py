@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from comptroller.cli import screen
 from comptroller.cli.load_results import account, members, rejections
-from comptroller.cli.options import db_option, json_option
+from comptroller.cli.options import db_and_state_options, json_option
 from comptroller.cli.parameters import Kind
 from comptroller.display.html import printable
 from comptroller.errors import invalid
@@ -60,7 +60,7 @@ _CREDENTIALS = (
 @click.option(
     "--allow-http", is_flag=True, help="Send the secret over plain HTTP to another machine."
 )
-@db_option
+@db_and_state_options
 @json_option
 def pull(
     kinds: tuple[str, ...],

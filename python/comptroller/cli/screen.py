@@ -56,6 +56,7 @@ def in_options(message: str) -> str:
 _OPTIONS = {
     r'\b(decimal|floats|tz)="([^"]*)"': r"--\1 \2",
     r'\bconstants=\{"(\w+)": \.\.\.\}': r"--constant \1=...",
+    r"\bstate: missing; give the folder\b": "--state: missing; give the folder",
     r"\bgive tz\b": "give --tz",
     r"\bgive dayfirst\b": "give --dayfirst or --monthfirst",
     r"\bgive rename or a mapping\b": "give --rename or --map",

@@ -9,14 +9,14 @@ import msgspec
 from click.core import ParameterSource
 
 from comptroller.cli import screen
-from comptroller.cli.options import db_option, state_of
+from comptroller.cli.options import db_and_state_options, state_of
 from comptroller.cli.serve_options import ServeOptions, require_safety, require_sense
 
 _MAX_WORKERS = 256
 
 
 @click.command()
-@db_option
+@db_and_state_options
 @click.option("--empty", is_flag=True, help="Serve an empty temporary store.")
 @click.option(
     "--sample",

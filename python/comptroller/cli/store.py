@@ -17,6 +17,8 @@ from comptroller.errors import invalid
 from comptroller.postgresql import is_address
 
 if TYPE_CHECKING:
+    from comptroller.bulk.exported import Copied
+    from comptroller.display.progress import Progress
     from comptroller.http.oauth.shared_secret import Secret
     from comptroller.local import LocalHost
 
@@ -30,10 +32,11 @@ _USER_VERSION = slice(60, 64)
 def check(db: str, as_json: bool) -> int:
     """Check the integrity of the store; write nothing.
 
-    Runs SQLite's integrity check, checks the invariants of the records (references, unique active
-    controls, valid values), verifies the journal as `comptroller journal verify` does, and lists
-    the copies of SQLite in the process. The exit code is 1 if there are findings. Notices, such as
-    that the write-ahead log cannot shrink, are not findings.
+    Checks the invariants of the records (references, unique active controls, valid values), and
+    verifies the journal as `comptroller journal verify` does. Of a file, also runs SQLite's
+    integrity check and lists the copies of SQLite in the process; the files of a database are not
+    checked. The exit code is 1 if there are findings. Notices, such as that the write-ahead log
+    cannot shrink, are not findings.
     """
     with screen.existing_store(db) as svc, screen.waiting("checking"):
         found = svc.check()
@@ -130,17 +133,11 @@ def copy(source: str, dest: str, with_keys: bool, state: str | None, as_json: bo
     --with-keys also copies what is in files beside a store file. For a database, these are in the
     state folder (--state), and the clients and signing keys are in the database.
     """
-    import comptroller
-
     if with_keys:
         _require_keys_can_be_copied(source, dest, state)
     screen.require_store(source)
-    # A database is opened for writing, to number the journal's entries that have no number yet.
-    with (
-        comptroller.open(source, read_only=not is_address(source)) as svc,
-        screen.progress(f"copying {source}") as advance,
-    ):
-        made = svc.copy_to(dest, progress=advance or False)
+    with screen.progress(f"copying {source}") as advance:
+        made = _copy(source, dest, advance)
     copied = []
     if with_keys:
         with _secrets(source, state) as there, _secrets(dest, state) as here:
@@ -156,6 +153,37 @@ def copy(source: str, dest: str, with_keys: bool, state: str | None, as_json: bo
     for each in copied:
         click.echo(f"copied {each}")
     screen.show_journal(made.journal)
+
+
+def _copy(source: str, dest: str, advance: Progress | None) -> Copied:
+    """Copies a store, which it opens read-only if that suffices, as that of a standby.
+
+    A database is opened for writing if its schema is older, or its journal has entries that have no
+    number yet.
+    """
+    import comptroller
+
+    has_begun = False
+
+    def note(done: int, total: int | None, rows: int) -> None:
+        nonlocal has_begun
+        has_begun = True
+        if advance is not None:
+            advance(done, total, rows)
+
+    try:
+        with comptroller.open(source, read_only=True) as svc:
+            return svc.copy_to(dest, progress=note)
+    except (comptroller.Unavailable, comptroller.Unusable) as error:
+        if has_begun or not is_address(source):
+            raise
+        failure = error
+    try:
+        writing = comptroller.open(source)
+    except comptroller.Error:
+        raise failure from None
+    with writing as svc:
+        return svc.copy_to(dest, progress=note)
 
 
 def _require_keys_can_be_copied(source: str, dest: str, state: str | None) -> None:

@@ -9,7 +9,13 @@ import click
 import msgspec
 
 from comptroller.cli import screen
-from comptroller.cli.options import actor_option, db_option, json_option, state_of
+from comptroller.cli.options import (
+    actor_option,
+    db_and_state_options,
+    db_option,
+    json_option,
+    state_of,
+)
 
 if TYPE_CHECKING:
     from comptroller.records import Webhook
@@ -41,7 +47,7 @@ def webhooks() -> None:
 @_types_option
 @click.option("--description", help="A text for people.")
 @actor_option
-@db_option
+@db_and_state_options
 @json_option
 def create(
     url: str,
@@ -135,7 +141,7 @@ def delete(id: str, db: str, actor: str | None) -> None:
 
 @webhooks.command()
 @click.argument("id")
-@db_option
+@db_and_state_options
 @json_option
 def secret(id: str, db: str, as_json: bool) -> None:
     """Show the secret and the public key with which a receiver verifies requests."""
@@ -146,7 +152,7 @@ def secret(id: str, db: str, as_json: bool) -> None:
 @webhooks.command()
 @click.argument("id")
 @actor_option
-@db_option
+@db_and_state_options
 @json_option
 def rotate(id: str, db: str, actor: str | None, as_json: bool) -> None:
     """Give a webhook a new secret, and show it.
@@ -161,7 +167,7 @@ def rotate(id: str, db: str, actor: str | None, as_json: bool) -> None:
 @webhooks.command()
 @click.argument("id")
 @actor_option
-@db_option
+@db_and_state_options
 @json_option
 def test(id: str, db: str, actor: str | None, as_json: bool) -> None:
     """Have the process that delivers send a test event, once; `deliveries` shows its outcome."""
@@ -209,7 +215,7 @@ def replay(
 
 
 @click.command()
-@db_option
+@db_and_state_options
 def deliver(db: str) -> None:
     """Deliver the events of webhooks, until Ctrl-C or SIGTERM.
 

@@ -166,3 +166,23 @@ def test_a_state_folder_is_given_for_a_database_alone(
     ended = run(*words.split())
     assert ended.code == 2
     assert REFUSED[words] in ended.err
+
+
+# Commands that use files of a state folder, and some that use none.
+WITH_STATE = ["serve", "deliver", "pull", "keys rotate", "webhooks create", "webhooks secret"]
+WITH_STATE += ["journal checkpoint", "journal key", "journal verify", "evidence", "copy"]
+WITHOUT_STATE = ["check", "load", "clients add", "export", "webhooks list"]
+
+
+@pytest.mark.parametrize("command", [*WITH_STATE, *WITHOUT_STATE])
+def test_the_help_of_a_command_names_databases_and_their_state_folder(
+    run: Run, command: str
+) -> None:
+    shown = " ".join(run(*command.split(), "--help").out.split())
+    if command != "copy":
+        assert "The store: a file, or the address of a database (postgresql://...)." in shown
+    assert ("--state" in shown) == (command in WITH_STATE)
+
+
+def test_check_says_what_it_does_with_a_database(run: Run) -> None:
+    assert "the files of a database are not checked" in " ".join(run("check", "--help").out.split())

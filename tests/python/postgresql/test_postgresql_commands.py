@@ -1,0 +1,47 @@
+"""Commands on a database: the state folder, and a source that accepts only reads."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import comptroller
+import pytest
+from command_line import Run
+from postgresql_server import Connection, Server
+
+
+@pytest.fixture
+def standby(server: Server, store_path: str) -> str:
+    """An address at which the test's database accepts only reads, as that of a standby does."""
+    database = store_path.partition("@/")[2].partition("?")[0]
+    return server.address(database) + "&options=-cdefault_transaction_read_only%3Don"
+
+
+def test_a_standby_is_copied(run: Run, store_path: str, standby: str, tmp_path: Path) -> None:
+    with comptroller.open(store_path) as svc:
+        svc.identities.put(id="alice")
+    copied = run("copy", standby, "copy.db", "--json")
+    assert copied.code == 0, copied.err
+    assert copied.json["rows"]["identities"] == 1
+    with comptroller.open(tmp_path / "copy.db", read_only=True) as svc:
+        assert [each.id for each in svc.identities.list()] == ["alice"]
+
+
+def test_a_standby_with_entries_that_have_no_number_is_not_copied(
+    run: Run, store_path: str, standby: str
+) -> None:
+    with comptroller.open(store_path) as svc, closing(Connection(store_path)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM journal_writer FOR UPDATE")  # so the entry gets no number
+        svc.identities.put(id="alice")
+        refused = run("copy", standby, "copy.db")
+        other.execute("COMMIT")
+    assert refused.code == 1
+    assert "the journal has entries without a number" in refused.err
+
+
+def test_a_missing_state_folder_is_named_by_its_option(run: Run, store_path: str) -> None:
+    refused = run("keys", "rotate", "--db", store_path)
+    assert refused.code == 1
+    assert "--state: missing; give the folder of the key" in refused.err
