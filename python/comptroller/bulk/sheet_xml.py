@@ -14,10 +14,10 @@ from zipfile import ZipFile
 from comptroller.errors import invalid
 
 _ZEROS = re.compile("00+")
-# A cell in another spelling than the usual one, or a tag with a ">" in an attribute; and a cell
-# beyond the columns A to Z or row 99,999.
+# A cell in another spelling than the usual one: its place, then other attributes of cells. And a
+# cell beyond the columns A to Z or row 99,999.
 _UNUSUAL = re.compile(
-    rb"""<c(?! r="[A-Z]{1,9}[0-9]{1,9}")[\s/>]|:c[\s/>]|=\s*(?:"[^"<>]*|'[^'<>]*)>"""
+    rb"""<c(?! r="[A-Z]{1,9}[0-9]{1,9}"(?: (?:s|t|cm|vm|ph)="[^"<>]*")*\s?/?>)[\s/>]|:c[\s/>]"""
 )
 _FAR = re.compile(rb'<c r="(?:[A-Z]{2}|[A-Z][0-9]{6})')
 _USUAL_CELL = re.compile(rb'<c r="([A-Z]+)([0-9]+)"[^<>]*>')

@@ -168,6 +168,8 @@ REFUSED: dict[str, tuple[bytes, str]] = {
                 ('<c r="XFD1048576" z="/>"', "19 cells"),
                 ('<c r="X&#70;D1048576"', "19 cells"),
                 ('<c z="1"r="XFD1048576"', "not well-formed"),
+                ('<c r="A4"r="XFD1048576"', "not well-formed"),
+                ('<c r="A4" r="XFD1048576"', "duplicate attribute"),
                 ('<c z="<" r="XFD1048576"', "not well-formed"),
                 ('<c r="XFD99999999999"', "place 'XFD99999999999'"),
             ]
