@@ -49,7 +49,7 @@ def read_xml(path: str, sheet: str) -> SheetXml:
     """Returns the XML of a sheet.
 
     Raises ParseError if two files, or two sheets, have one name: python-calamine might read the
-    other one.
+    other one. And for UTF-16, in which it would find no rows.
     """
     with ZipFile(path) as archive:
         _require_distinct("files", map(_normal_name, archive.namelist()))
@@ -57,6 +57,8 @@ def read_xml(path: str, sheet: str) -> SheetXml:
         settings = workbook.find("{*}calcPr")
         is_calculated = settings is None or settings.get("fullCalcOnLoad") not in ("1", "true")
         data = archive.read(_part(archive, workbook, sheet))
+        if b"\0" in data[:4]:
+            raise ElementTree.ParseError("the sheet is not UTF-8")
         return SheetXml(data, is_calculated, _digits_of_styles(archive))
 
 

@@ -77,17 +77,26 @@ def far(book: Any, *, has_content: bool) -> None:
 SHEET = "xl/worksheets/sheet1.xml"
 
 
-def edited(book: bytes, *edits: tuple[str, str]) -> bytes:
-    """Returns a workbook whose first sheet is edited by regular expressions."""
+def rewritten(book: bytes, name: str, change: Callable[[bytes], bytes]) -> bytes:
+    """Returns a workbook in which one file has changed."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(book)) as old, zipfile.ZipFile(out, "w") as new:
-        for name in old.namelist():
-            content = old.read(name).decode()
-            if name == SHEET:
-                for pattern, by in edits:
-                    content = re.sub(pattern, by, content)
-            new.writestr(name, content)
+        for each in old.namelist():
+            content = old.read(each)
+            new.writestr(each, change(content) if each == name else content)
     return out.getvalue()
+
+
+def edited(book: bytes, *edits: tuple[str, str]) -> bytes:
+    """Returns a workbook whose first sheet is edited by regular expressions."""
+
+    def edit(content: bytes) -> bytes:
+        text = content.decode()
+        for pattern, by in edits:
+            text = re.sub(pattern, by, text)
+        return text.encode()
+
+    return rewritten(book, SHEET, edit)
 
 
 def with_file(book: bytes, name: str, content: bytes) -> bytes:
@@ -99,14 +108,15 @@ def with_file(book: bytes, name: str, content: bytes) -> bytes:
 
 
 def with_sheet_twice(book: bytes) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(book)) as old, zipfile.ZipFile(out, "w") as new:
-        for name in old.namelist():
-            content = old.read(name)
-            if name == "xl/workbook.xml":
-                content = re.sub(rb"<sheet .*?/>", rb"\g<0>\g<0>", content)
-            new.writestr(name, content)
-    return out.getvalue()
+    return rewritten(
+        book, "xl/workbook.xml", lambda content: re.sub(rb"<sheet .*?/>", rb"\g<0>\g<0>", content)
+    )
+
+
+def in_utf_16(book: bytes) -> bytes:
+    return rewritten(
+        book, SHEET, lambda content: content.decode().replace("UTF-8", "UTF-16").encode("utf-16")
+    )
 
 
 FAR = workbook(lambda book: far(book, has_content=True))
@@ -188,6 +198,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         edited(FAR_STYLE, ("</sheetData>", MERGED.replace(WIDE, '<mergeCell ref="A1:F3"/>' * 2))),
         "its merged cells overlap",
     ),
+    "utf_16.xlsx": (in_utf_16(FAR_STYLE), "the sheet is not UTF-8"),
     "sheet_twice.xlsx": (with_sheet_twice(FAR_STYLE), "2 sheets have the name 'Sheet1'"),
     "far_prefix.xlsx": (edited(FAR, (r'<c (r="XFD1048576".*?</)c>', PREFIXED)), "19 cells"),
     "far_number.xlsx": (
