@@ -13,14 +13,15 @@ namespace {
 void require_access(const Service& service, const Principal& principal, std::string_view name) {
   service.check_usable();
   require_scope(principal, operator_write, true);
-  if (name == "clients" || name == "keys") return;
-  throw Error(Code::invalid_request, "name: no shared secret has this name; clients or keys");
+  if (name == "clients" || name == "keys" || name == "journal key") return;
+  throw Error(Code::invalid_request,
+              "name: no shared document has this name; clients, keys or journal key");
 }
 
 }  // namespace
 
 void remove_shared(db::Connection& connection) {
-  connection.run("DELETE FROM secrets WHERE name IN ('clients', 'keys')");
+  connection.run("DELETE FROM secrets WHERE name IN ('clients', 'keys', 'journal key')");
 }
 
 std::optional<std::string> read_shared(Service& service, const Principal& principal,

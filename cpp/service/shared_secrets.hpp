@@ -1,5 +1,6 @@
 // Documents that the servers of a database share because they have no files in common: the
-// registered clients and the keys that sign tokens. The caller hashes or encrypts what is secret.
+// registered clients, the keys that sign tokens, and the public key of checkpoints. The caller
+// hashes or encrypts what is secret.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,8 @@
 
 namespace comptroller::service {
 
-// Both are for the operator, and throw invalid_request unless the name is "clients" or "keys".
+// Both are for the operator, and throw invalid_request unless the name is "clients", "keys" or
+// "journal key".
 
 // Returns nullopt if the document was never stored.
 std::optional<std::string> read_shared(Service& service, const Principal& principal,

@@ -173,7 +173,7 @@ class Store:
         columns: list[str] | None,
         parameters: list[tuple[str, str]],
     ) -> ArrowSource: ...
-    # The documents "clients" and "keys"; see cpp/service/shared_secrets.hpp.
+    # The documents "clients", "keys" and "journal key"; see cpp/service/shared_secrets.hpp.
     def shared_secret(self, principal: Principal, name: str) -> bytes | None: ...
     def replace_shared_secret(
         self, principal: Principal, name: str, before: bytes | None, after: bytes

@@ -211,12 +211,26 @@ def _serve(
 
 
 def _make_key_for_checkpoints(service: comptroller.Service) -> None:
-    """Makes the key in the state folder of a database, so that copies of the folder have it."""
+    """Makes the key in the state folder of a database, so that copies of the folder have it.
+
+    Raises:
+        Unusable: other servers of the database have another key.
+    """
+    from comptroller import _core
+    from comptroller.errors import unusable
     from comptroller.journal import keys
 
     host = cast("LocalHost", service.host)
-    if host.is_database and host.secrets_base is not None:
-        keys.open_or_make(host.secrets_base)
+    if not host.is_database or host.secrets_base is None:
+        return
+    mine = _core.verifier_key(*keys.open_or_make(host.secrets_base)).encode()
+    name = "journal key"
+    host.store.replace_shared_secret(host.principal, name, None, mine)  # unless it is stored
+    if host.store.shared_secret(host.principal, name) != mine:
+        raise unusable(
+            "the state folder has another key for checkpoints of the journal than the other "
+            "servers of this database; copy the state folder of one of them"
+        )
 
 
 def _address(bound: socket.socket, options: ServeOptions) -> str:

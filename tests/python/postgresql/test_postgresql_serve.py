@@ -198,6 +198,21 @@ def test_a_server_without_the_key_of_the_others_does_not_start(
     assert "second/store.seal-key did not encrypt the keys in" in refused.err
 
 
+def test_a_server_with_another_key_for_checkpoints_does_not_start(
+    run: Run, store_path: str, tmp_path: Path
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    with serving("--state", str(first), cwd=tmp_path, db=store_path):
+        pass
+    shutil.copytree(first, second)
+    (second / "store.journal-key").unlink()
+    refused = run("serve", "--port", "0", "--db", store_path, "--state", str(second))
+    assert refused.code == 1
+    assert "has another key for checkpoints of the journal than the other servers" in refused.err
+    with serving("--state", str(first), cwd=tmp_path, db=store_path) as server:
+        assert server.get("/readyz").status_code == 200
+
+
 def test_a_change_of_clients_is_refused_if_another_process_made_one(
     store_path: str,
 ) -> None:
