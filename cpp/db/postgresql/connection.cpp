@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "db/postgresql/schema.hpp"
+#include "db/postgresql/migrations.hpp"
 #include "db/postgresql/values.hpp"
 #include "model/error.hpp"
 
@@ -38,17 +38,6 @@ PostgresqlConnection::PostgresqlConnection(std::unique_ptr<Session> session, Sha
 void PostgresqlConnection::expect_server(std::int64_t server) {
   server_ = server;
   if (pooled_symbols_ != nullptr) pooled_symbols_->expect(server);
-}
-
-// A pooler keeps the connection when it follows a failover.
-void PostgresqlConnection::check_server() {
-  add_later(
-      [](Session& session) { session.add_statement(std::string("SELECT ") + start_of_server); },
-      [this](const Result& result) {
-        if (numbers_of(result).front() == server_) return;
-        pooled_symbols_->expect(-1);
-        throw Lost(Code::unavailable, "the connection to the database was replaced; try again");
-      });
 }
 
 void PostgresqlConnection::take_snapshot() {
@@ -222,7 +211,10 @@ void PostgresqlConnection::begin_with(Mode mode, std::vector<std::string> statem
   is_request_ = false;
   forget_snapshot();
   if (pooled_symbols_ != nullptr) pooled_symbols_->begin_transaction(mode == Mode::reading);
-  if (is_pooled() && server_ != 0) check_server();
+  if (is_pooled() && server_ != 0) {  // a pooler keeps the connection when it follows a failover
+    run_in_transaction("SELECT 1 / (" + std::string(start_of_server) + " = " +
+                       std::to_string(server_) + ")::int");
+  }
 }
 
 // The best plan for few rows is the one that visits the fewest: it never reads a whole table, nor

@@ -83,7 +83,6 @@ class PostgresqlConnection final : public Connection, public Channel {
   // A plan is kept with its statement, so requests have statements of their own.
   StatementCache& statements() { return is_request_ ? statements_of_requests_ : statements_; }
   void begin_with(Mode mode, std::vector<std::string> statements);
-  void check_server();
   void forget_snapshot() noexcept;
   // Returns keys for new rows of a table, in ascending order.
   std::vector<std::int64_t> take_keys(std::string_view table, std::size_t count);

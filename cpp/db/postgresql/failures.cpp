@@ -11,8 +11,10 @@ namespace {
 
 // The serialisation failure, the deadlock and the taken unique value.
 constexpr std::array<std::string_view, 3> conflicts{"40001", "40P01", "23505"};
-// A server that shuts down or recovers, or became a standby.
-constexpr std::array<std::string_view, 5> ends{"57P01", "57P02", "57P03", "57P05", "25006"};
+// A server that shuts down or recovers, or became a standby; and the division by zero of a
+// transaction on another server than that of the connection.
+constexpr std::array<std::string_view, 6> ends{"57P01", "57P02", "57P03",
+                                               "57P05", "25006", "22012"};
 constexpr std::array<std::string_view, 2> unprepared{"26000", "42P05"};
 
 }  // namespace

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "db/migration.hpp"
 
@@ -11,5 +12,12 @@ namespace comptroller::db::postgresql {
 
 // Returns all migrations in order of version; valid for the lifetime of the process.
 std::span<const Migration> migrations();
+
+// The table that each write locks. It has another name in each version after the first, so that a
+// program cannot write a store that another one has migrated meanwhile.
+inline std::string writer_lock(int version = migrations().back().version) {
+  const std::string name = "journal_writer";
+  return version == migrations().front().version ? name : name + "_" + std::to_string(version);
+}
 
 }  // namespace comptroller::db::postgresql

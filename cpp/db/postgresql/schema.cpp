@@ -76,11 +76,6 @@ void run_migrations(PostgresqlConnection& connection, std::span<const Migration>
 
 }  // namespace
 
-std::string writer_lock(int version) {
-  const std::string name = "journal_writer";
-  return version == migrations().front().version ? name : name + "_" + std::to_string(version);
-}
-
 void migrate(PostgresqlConnection& connection, std::span<const Migration> migrations) {
   check_server(connection);
   for (int attempt = 1;; ++attempt) {

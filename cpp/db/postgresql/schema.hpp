@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 
 #include "db/postgresql/connection.hpp"
 #include "db/postgresql/migrations.hpp"
@@ -19,9 +18,5 @@ void migrate(PostgresqlConnection& connection,
 void require_newest_schema(PostgresqlConnection& connection);
 // Throws unusable if another program has migrated the store to a newer schema.
 void check_version(PostgresqlConnection& connection);
-
-// The table that each write locks. It has another name in each version after the first, so that a
-// program cannot write a store that another one has migrated meanwhile.
-std::string writer_lock(int version = migrations().back().version);
 
 }  // namespace comptroller::db::postgresql

@@ -105,24 +105,32 @@ void Session::begin_request() {
   if (::getpid() != process_) {
     throw Error(Code::closed, "the connection belongs to the process that opened it");
   }
-  read_unread();
 }
 
 void Session::read_unread() {
-  if (std::exchange(is_unread_, false)) read_results(true, false);
+  if (!std::exchange(is_unread_, false)) return;
+  try {
+    read_results(true, false);
+  } catch (...) {
+    is_broken_ = true;  // what was sent since is not read
+    throw;
+  }
 }
 
 bool Session::is_usable() {
   if (is_broken_ || ::getpid() != process_) return false;
+  const auto is_readable = [&] {
+    pollfd waiting{pq_.socket(connection_), POLLIN, 0};
+    return ::poll(&waiting, 1, 0) != 0;
+  };
+  if (!is_readable()) return true;
   try {
     read_unread();
   } catch (const Error&) {
-    is_broken_ = true;
     return false;
   }
   // An idle connection becomes readable if the server closes it.
-  pollfd waiting{pq_.socket(connection_), POLLIN, 0};
-  return ::poll(&waiting, 1, 0) == 0;
+  return !is_readable();
 }
 
 std::string Session::parameter(const char* name) const {
@@ -172,10 +180,12 @@ void Session::add_prepared(const std::string& name, const Parameters& parameters
 
 std::vector<Result> Session::run(bool may_interrupt) {
   check_sent(pq_.pipeline_sync(connection_));
+  read_unread();
   return read_results(true, may_interrupt);
 }
 
 void Session::send() {
+  read_unread();
   check_sent(pq_.pipeline_sync(connection_));
   if (pq_.flush(connection_) < 0) check_sent(0);
   is_unread_ = true;
@@ -183,6 +193,7 @@ void Session::send() {
 
 void Session::run_outside_pipeline(const std::function<void()>& request) {
   begin_request();
+  read_unread();
   check_sent(pq_.exit_pipeline(connection_));
   std::exception_ptr failure;
   try {

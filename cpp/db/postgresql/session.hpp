@@ -50,7 +50,10 @@ class Session {
   bool is_idle() const {
     return is_unread_ || pq_.transaction_status(connection_) == transaction_idle;
   }
-  bool has_failed() const { return pq_.transaction_status(connection_) == transaction_failed; }
+  // Whether a failure ended the transaction.
+  bool has_failed() const {
+    return !is_unread_ && pq_.transaction_status(connection_) == transaction_failed;
+  }
   int server_version() const { return pq_.server_version(connection_); }
   // The process of the server, as told when the connection began. A pooler tells another number.
   int process_of_server() const { return pq_.process_of_server(connection_); }
@@ -67,7 +70,7 @@ class Session {
   // after it were then not executed. `may_interrupt`: an interrupt cancels the requests.
   std::vector<Result> run(bool may_interrupt = true);
   // Sends the requests, which end the transaction, and returns at once. Their results are read
-  // before the next request.
+  // after the next requests were sent.
   void send();
 
   // Runs several statements without parameters; throws the first failure.

@@ -83,7 +83,7 @@ TEST_CASE("a program does not write a store that a newer one has migrated") {
   if (!server_address()) return;
   const TestDatabase database;
   service::ServiceFixture older(database.open());
-  older.answer(Principal{}, "identities.put", {}, R"({"id":"alice"})");
+  older.answer(older.provider, "identities.put", {}, R"({"id":"alice"})");
   std::vector<Migration> newer(migrations().begin(), migrations().end());
   const int version = newer.back().version + 1;
   newer.push_back({version, "later", "ALTER TABLE identities ADD COLUMN later integer"});
@@ -96,7 +96,7 @@ TEST_CASE("a program does not write a store that a newer one has migrated") {
   });
   for (const std::string& failure : failures) CHECK(failure.empty());
   CHECK(version_of(database) == version);
-  const auto refused = older.refused(Principal{}, "identities.put", {}, R"({"id":"bob"})");
+  const auto refused = older.refused(older.provider, "identities.put", {}, R"({"id":"bob"})");
   CHECK(refused.detail.starts_with("a newer comptroller has migrated the store"));
   const auto refusal = service::refusal_of([&] { database.open(); });
   CHECK(refusal.detail.starts_with("the store has schema version " + std::to_string(version)));
