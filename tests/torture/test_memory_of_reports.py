@@ -12,7 +12,7 @@ from comptroller.analysis.registry import REPORTS
 from limited_process import run
 from places import SUPPORT
 
-pytestmark = pytest.mark.promise(17, minutes=15, alone=True)
+pytestmark = pytest.mark.promise(17, minutes=60, alone=True)
 
 CLAIMS = int(os.environ.get("TORTURE_CLAIMS", "2_000_000"))
 LIMIT_MIB = int(os.environ.get("TORTURE_MIB", "1536"))
