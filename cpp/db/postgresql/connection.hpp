@@ -54,9 +54,9 @@ class PostgresqlConnection final : public Connection, public Channel {
 
   // Names the server (its start in microseconds), whose symbols the connection uses from now on.
   void expect_server(std::int64_t server);
-  // Whether the connection can be used again.
-  bool is_usable() {
-    return (pooled_symbols_ == nullptr || pooled_symbols_->is_present()) && Channel::is_usable();
+  // Whether the connection can be lent again.
+  bool can_be_lent() {
+    return (pooled_symbols_ == nullptr || pooled_symbols_->is_present()) && is_usable();
   }
 
   // In a snapshot: from now on it sees what is stored now.

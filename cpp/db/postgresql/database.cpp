@@ -201,7 +201,9 @@ std::vector<Lease> PostgresqlDatabase::readers_of_one_snapshot(std::size_t count
 
 std::int64_t PostgresqlDatabase::version() {
   const Lease connection = reader();
-  Query snapshot = connection->query("SELECT pg_current_snapshot()::text");
+  // After a failover, snapshots of other content have the same text.
+  Query snapshot = connection->query("SELECT pg_current_snapshot()::text || ' ' || " +
+                                     std::string(start_of_server));
   snapshot.step();
   return static_cast<std::int64_t>(std::hash<std::string_view>{}(snapshot.column(0).bytes));
 }

@@ -14,7 +14,7 @@ Pool::Borrowed Pool::lend(Deadline deadline) {
   wait_for_turn(deadline);
   try {
     std::unique_ptr<PostgresqlConnection> connection = take_idle();
-    while (connection && !connection->is_usable()) connection = take_idle();
+    while (connection && !connection->can_be_lent()) connection = take_idle();
     if (!connection) connection = connect_();
     return {connection.release(), [this](Connection* lent) {
               take_back(

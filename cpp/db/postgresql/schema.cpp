@@ -43,9 +43,9 @@ bool is_store(Connection& connection) {
   return read_number(connection, "SELECT to_regclass('store_version') IS NOT NULL") != 0;
 }
 
-std::int64_t version_of(Connection& connection, std::span<const Migration> migrations) {
+std::int64_t version_of(Connection& connection, std::span<const Migration> steps) {
   const std::int64_t version = read_number(connection, "SELECT version FROM store_version");
-  const int newest = migrations.back().version;
+  const int newest = steps.back().version;
   if (version > newest) {
     throw Error(Code::unusable, "the store has schema version " + std::to_string(version) +
                                     ", newer than " + std::to_string(newest) +
@@ -54,7 +54,7 @@ std::int64_t version_of(Connection& connection, std::span<const Migration> migra
   return version;
 }
 
-void run_migrations(PostgresqlConnection& connection, std::span<const Migration> migrations) {
+void run_migrations(PostgresqlConnection& connection, std::span<const Migration> steps) {
   Session& session = connection.session();
   session.run_script(
       "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
@@ -62,32 +62,32 @@ void run_migrations(PostgresqlConnection& connection, std::span<const Migration>
       " (only_row integer PRIMARY KEY CHECK (only_row = 1), version integer NOT NULL);"
       "INSERT INTO store_version (only_row, version) VALUES (1, 0) ON CONFLICT DO NOTHING;"
       "SELECT version FROM store_version FOR UPDATE");
-  const std::int64_t version = version_of(connection, migrations);
-  for (const Migration& migration : migrations) {
+  const std::int64_t version = version_of(connection, steps);
+  for (const Migration& migration : steps) {
     if (migration.version > version) session.run_script(std::string(migration.sql));
   }
-  const int first = migrations.front().version;
+  const int first = steps.front().version;
   const std::string before = writer_lock(std::max(static_cast<int>(version), first));
-  const std::string after = writer_lock(migrations.back().version);
+  const std::string after = writer_lock(steps.back().version);
   if (before != after) session.run_script("ALTER TABLE " + before + " RENAME TO " + after);
-  session.run_script("UPDATE store_version SET version = " +
-                     std::to_string(migrations.back().version) + "; COMMIT");
+  session.run_script("UPDATE store_version SET version = " + std::to_string(steps.back().version) +
+                     "; COMMIT");
 }
 
 }  // namespace
 
-void migrate(PostgresqlConnection& connection, std::span<const Migration> migrations) {
+void migrate(PostgresqlConnection& connection, std::span<const Migration> steps) {
   check_server(connection);
   for (int attempt = 1;; ++attempt) {
     if (is_store(connection)) {
-      if (version_of(connection, migrations) == migrations.back().version) return;
+      if (version_of(connection, steps) == steps.back().version) return;
     } else if (has_tables(connection) && !is_store(connection)) {
       throw Error(Code::unusable,
                   "the database has tables of another program; name another database, or an empty "
                   "schema with ?options=-csearch_path%3Dname");
     }
     try {
-      return run_migrations(connection, migrations);
+      return run_migrations(connection, steps);
     } catch (const Conflict&) {  // another process has made the tables
       connection.session().run_script("ROLLBACK");
       if (attempt == max_attempts) throw;

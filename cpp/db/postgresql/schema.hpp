@@ -11,8 +11,7 @@ namespace comptroller::db::postgresql {
 // Runs the missing migrations in one transaction; several processes may do so at once. Throws
 // unusable if the database's schema has tables of another program, or is of a newer version of the
 // store, and for an encoding other than UTF-8 or a server older than 13.
-void migrate(PostgresqlConnection& connection,
-             std::span<const Migration> migrations = migrations());
+void migrate(PostgresqlConnection& connection, std::span<const Migration> steps = migrations());
 
 // Throws unusable if the schema is not the newest.
 void require_newest_schema(PostgresqlConnection& connection);
