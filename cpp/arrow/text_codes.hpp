@@ -22,12 +22,13 @@ class TextCodes {
   // keys other texts.
   void begin(db::Connection& connection) {
     const std::lock_guard lock(mutex_);
-    if (connection.content() == content_) return;
+    const std::int64_t content = connection.content();
+    if (content == content_) return;
     for (const auto& [key, code] : codes_) {
       if (connection.symbols().find(texts_[static_cast<std::size_t>(code)]) == key) continue;
       throw Error(Code::unavailable, "the store was restored during the read; try again");
     }
-    content_ = connection.content();
+    content_ = content;
   }
   // Returns the code of the text with this key. `text` returns the text, and is called if the key
   // is new.

@@ -26,9 +26,10 @@ Secret read_secret(db::Connection& connection) {
 
 CursorKeys StoredCursorKeys::read(db::Connection& connection) {
   const std::lock_guard guard(mutex_);
-  if (connection.content() != content_) {
+  const std::int64_t content = connection.content();
+  if (content != content_) {
     keys_ = CursorKeys(read_secret(connection));
-    content_ = connection.content();
+    content_ = content;
   }
   return keys_;
 }

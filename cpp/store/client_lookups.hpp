@@ -34,8 +34,8 @@ inline bool is_own(db::Query& row, int first, const Value& id, const Value& cust
   return row.column(first) == id && row.column(first + 1) == customer;
 }
 
-// The same row, by the id that was found or else unused_id; locked, if the write runs beside
-// others. A row of another customer is not locked, so that a client does not wait for its writes.
+// The condition for the customer's row with this id; pass unused_id if none was found. A write that
+// runs beside others locks this row only, so that a client does not wait for other customers.
 inline Sql own_row(const Value& id, const Value& customer) {
   return {"id = ? AND customer_id = ?", {id, customer}};
 }

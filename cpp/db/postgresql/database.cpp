@@ -150,8 +150,8 @@ std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect_reader() {
   return connection;
 }
 
-// Learns the clock of the server, and whether it is behind a pooler; returns what names it. The
-// request takes half of the round trip.
+// Learns the clock of the server, and whether it is behind a pooler; returns when the server
+// started, which identifies it. The request takes half of the round trip.
 std::int64_t PostgresqlDatabase::learn_server(PostgresqlConnection& connection) {
   using std::chrono::duration_cast;
   using std::chrono::microseconds;

@@ -11,10 +11,10 @@ namespace {
 
 // The serialisation failure, the deadlock and the taken unique value.
 constexpr std::array<std::string_view, 3> conflicts{"40001", "40P01", "23505"};
-// A server that shuts down or recovers, or became a standby; and the division by zero of a
-// transaction on another server than that of the connection.
-constexpr std::array<std::string_view, 6> ends{"57P01", "57P02", "57P03",
-                                               "57P05", "25006", "22012"};
+// A server that shuts down or recovers, or became a standby.
+constexpr std::array<std::string_view, 5> ends{"57P01", "57P02", "57P03", "57P05", "25006"};
+// Only a transaction on another server than that of its connection divides by zero.
+constexpr std::string_view division_by_zero = "22012";
 constexpr std::array<std::string_view, 2> unprepared{"26000", "42P05"};
 
 }  // namespace
@@ -26,6 +26,10 @@ std::string one_line(std::string_view message) {
   return line;
 }
 
+void throw_replaced() {
+  throw Lost(Code::unavailable, "the connection to the database was replaced; try again");
+}
+
 void throw_failure(std::string_view state, const std::string& message) {
   const auto is_one_of = [&](const auto& states) {
     return std::ranges::find(states, state) != states.end();
@@ -35,10 +39,12 @@ void throw_failure(std::string_view state, const std::string& message) {
     throw Conflict(Code::unavailable,
                    "other writes changed the same records again and again; try again");
   }
+  if (state == division_by_zero) throw_replaced();
   if (is_one_of(ends) || state.starts_with("08")) throw Lost(Code::unavailable, detail);
   if (state == "42P01" && message.find("journal_writer") != std::string::npos) {
     throw Error(Code::unusable,
-                "a newer comptroller has migrated the store; end this program, and upgrade it");
+                "a newer comptroller has migrated the store, or its tables are gone; end this "
+                "program, and upgrade it");
   }
   if (state == "55P03") {
     throw Error(Code::unavailable, "the writer is busy; try again later");

@@ -1,6 +1,5 @@
 #include "db/postgresql/schema.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include "db/postgresql/migrations.hpp"
@@ -54,6 +53,11 @@ std::int64_t version_of(Connection& connection, std::span<const Migration> steps
   return version;
 }
 
+void rename_writer_lock(Session& session, int from, int to) {
+  if (from == to) return;
+  session.run_script("ALTER TABLE " + writer_lock(from) + " RENAME TO " + writer_lock(to));
+}
+
 void run_migrations(PostgresqlConnection& connection, std::span<const Migration> steps) {
   Session& session = connection.session();
   session.run_script(
@@ -63,13 +67,12 @@ void run_migrations(PostgresqlConnection& connection, std::span<const Migration>
       "INSERT INTO store_version (only_row, version) VALUES (1, 0) ON CONFLICT DO NOTHING;"
       "SELECT version FROM store_version FOR UPDATE");
   const std::int64_t version = version_of(connection, steps);
+  // First, because it waits for writes, which then wait for no table of the migrations.
+  if (version > 0) rename_writer_lock(session, static_cast<int>(version), steps.back().version);
   for (const Migration& migration : steps) {
     if (migration.version > version) session.run_script(std::string(migration.sql));
   }
-  const int first = steps.front().version;
-  const std::string before = writer_lock(std::max(static_cast<int>(version), first));
-  const std::string after = writer_lock(steps.back().version);
-  if (before != after) session.run_script("ALTER TABLE " + before + " RENAME TO " + after);
+  if (version == 0) rename_writer_lock(session, steps.front().version, steps.back().version);
   session.run_script("UPDATE store_version SET version = " + std::to_string(steps.back().version) +
                      "; COMMIT");
 }

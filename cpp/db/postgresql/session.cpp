@@ -111,9 +111,12 @@ void Session::read_unread() {
   if (!std::exchange(is_unread_, false)) return;
   try {
     read_results(true, false);
-  } catch (...) {
-    is_broken_ = true;  // what was sent since is not read
+  } catch (const Lost&) {
+    is_broken_ = true;
     throw;
+  } catch (const Error& error) {  // what was sent since is not read, and was not executed
+    is_broken_ = true;
+    throw Lost(Code::unavailable, error.detail());
   }
 }
 

@@ -46,7 +46,7 @@ class Session {
   bool is_usable();
   // Whether the connection was lost during a request.
   bool is_broken() const { return is_broken_; }
-  // Whether the session is in no transaction, or in one that a failure ended.
+  // Whether the session is in no transaction, or only the result of its end is unread.
   bool is_idle() const {
     return is_unread_ || pq_.transaction_status(connection_) == transaction_idle;
   }

@@ -26,6 +26,7 @@ void SharedSymbols::forget() {
 }
 
 void SharedSymbols::follow(std::int64_t server) {
+  if (is_of(server)) return;  // the mutex may be held for as long as a statement takes
   const std::lock_guard lock(mutex_);
   if (server_.exchange(server) == server) return;
   connection_.reset();
@@ -134,7 +135,7 @@ std::int64_t SharedSymbols::intern(std::string_view text) {
 
 SharedSymbols& PooledSymbols::present() const {
   if (is_present()) return shared_;
-  throw Lost(Code::unavailable, "the connection to the database was replaced; try again");
+  throw_replaced();
 }
 
 std::optional<std::int64_t> PooledSymbols::read_key(std::string_view text) {

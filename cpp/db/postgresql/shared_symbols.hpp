@@ -1,8 +1,8 @@
 // The symbols of a database, cached for all connections of the process. They are read and stored on
 // a connection of their own, each in a transaction of its own: a new text does not hold up other
-// writes that need it, and a text whose write was undone does no harm. After a failover, a restart
-// or a restore of the server, texts that were stored last may be missing, and their keys be given
-// to other texts: then the cache is emptied.
+// writes that need it, and a text whose write was undone does no harm. After a failover or a
+// restart the last stored texts may be missing, and other texts may get their keys. The cache is
+// then emptied.
 #pragma once
 
 #include <atomic>

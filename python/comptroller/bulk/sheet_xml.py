@@ -144,6 +144,7 @@ def _any_area(data: bytes) -> _Area:
     area = _Area()
     parser = ElementTree.XMLParser(target=area)
     parser.feed(data)
+    parser.close()
     return area
 
 

@@ -49,7 +49,7 @@ def shown_cells(xml: SheetXml) -> Iterator[tuple[int, int, UnreadCell | str]]:
         value = cell.findtext("{*}v") or ""
         formula = cell.find("{*}f")
         found: UnreadCell | str | None = None
-        if cell.get("t") == "e":
+        if cell.get("t") == "e" and (value or formula is not None):
             found = UnreadCell(value, "is an error in the spreadsheet; correct it or clear it")
         elif (
             formula is not None

@@ -155,6 +155,11 @@ def copy(source: str, dest: str, with_keys: bool, state: str | None, as_json: bo
     screen.show_journal(made.journal)
 
 
+# Of the errors of a store that must be opened for writing first: see cpp/db/postgresql/schema.cpp
+# and cpp/service/maintenance.cpp.
+_NEED_A_WRITER = ("the store has an older schema", "the journal has entries without a number")
+
+
 def _copy(source: str, dest: str, advance: Progress | None) -> Copied:
     """Copies a store, which it opens read-only if that suffices, as that of a standby.
 
@@ -163,19 +168,11 @@ def _copy(source: str, dest: str, advance: Progress | None) -> Copied:
     """
     import comptroller
 
-    has_begun = False
-
-    def note(done: int, total: int | None, rows: int) -> None:
-        nonlocal has_begun
-        has_begun = True
-        if advance is not None:
-            advance(done, total, rows)
-
     try:
         with comptroller.open(source, read_only=True) as svc:
-            return svc.copy_to(dest, progress=note)
+            return svc.copy_to(dest, progress=advance)
     except (comptroller.Unavailable, comptroller.Unusable) as error:
-        if has_begun or not is_address(source):
+        if not is_address(source) or not any(text in error.detail for text in _NEED_A_WRITER):
             raise
         failure = error
     try:
@@ -183,7 +180,7 @@ def _copy(source: str, dest: str, advance: Progress | None) -> Copied:
     except comptroller.Error:
         raise failure from None
     with writing as svc:
-        return svc.copy_to(dest, progress=note)
+        return svc.copy_to(dest, progress=advance)
 
 
 def _require_keys_can_be_copied(source: str, dest: str, state: str | None) -> None:

@@ -71,6 +71,8 @@ def document(error: Error, request_id: str) -> bytes:
 
 
 def _public_detail(error: Error) -> str:
+    if error.status < HTTPStatus.INTERNAL_SERVER_ERROR:  # quotes the request, no database
+        return error.detail
     is_unreachable = _UNREACHABLE.search(error.detail) is not None
     if not is_unreachable and not _REPORTS.search(error.detail):
         return error.detail

@@ -154,6 +154,10 @@ LOADED: dict[str, tuple[bytes, dict[str, Any]]] = {
     "dates.xlsx": (workbook(lambda book: with_times(book, is_formatted=True)), {"tz": "UTC"}),
     "far_style.xlsx": (FAR_STYLE, {}),
     "placeless.xlsx": (edited(FAR_STYLE, ('<c r="[A-Z0-9]+"', "<c")), {}),
+    "far_error.xlsx": (
+        edited(FAR_STYLE, ('<c r="XFD1048576"', '<c t="e" r="XFD1048576"')),
+        {},
+    ),
     "merged.xlsx": (edited(FAR_STYLE, ("</sheetData>", MERGED)), {}),
 }
 REFUSED: dict[str, tuple[bytes, str]] = {
@@ -198,6 +202,7 @@ REFUSED: dict[str, tuple[bytes, str]] = {
         edited(FAR_STYLE, ("</sheetData>", MERGED.replace(WIDE, '<mergeCell ref="A1:F3"/>' * 2))),
         "its merged cells overlap",
     ),
+    "cut_off.xlsx": (edited(FAR, ("<c r=", '<c z="1" r='), ("</worksheet>", "")), "no element"),
     "utf_16.xlsx": (in_utf_16(FAR_STYLE), "the sheet is not UTF-8"),
     "sheet_twice.xlsx": (with_sheet_twice(FAR_STYLE), "2 sheets have the name 'Sheet1'"),
     "far_prefix.xlsx": (edited(FAR, (r'<c (r="XFD1048576".*?</)c>', PREFIXED)), "19 cells"),

@@ -315,13 +315,15 @@ def _in_order(stores: Stores, first: Write, second: Write, swaps: bool) -> list[
 
 def test_each_operation_that_writes_is_tried(stores: Stores) -> None:
     """By the entries of the journal, which these two operations of webhooks do not have."""
+    tried = set()
     for writes in AGGREGATES.values():
         in_order = _make_case(stores.free)
         for write in writes.values():
             for case in (_make_case(stores.free), in_order):
+                before = stores.free.journal.list(limit=1_000_000)[-1].sequence
                 with suppress(comptroller.Error):
                     write(stores.free, case)
-    tried = {entry.operation for entry in stores.free.journal.iter()}
+                tried |= {entry.operation for entry in stores.free.journal.iter(after=before)}
     operations = json.loads(_core.describe())["operations"]
     written = {each["name"] for each in operations if each["is_write"]}
     assert written - tried == {"webhooks.test", "webhooks.replay"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -15,6 +17,16 @@ def address_of(database: str, *servers: Server, more: str = "") -> str:
     """Returns an address with several hosts."""
     folders = quote(",".join(str(each.folder) for each in servers), safe="")
     return f"postgresql://comptroller@/{database}?host={folders}{more}"
+
+
+def wait_until(is_true: Callable[[], bool]) -> None:
+    """Looks again and again until a condition holds, for at most a minute."""
+    pause = threading.Event()
+    for _ in range(3_000):
+        if is_true():
+            return
+        pause.wait(0.02)
+    raise AssertionError("the condition did not become true")
 
 
 def ids(svc: comptroller.Service) -> list[str]:
@@ -42,8 +54,7 @@ def test_reads_of_a_standby_and_its_promotion(own_server: Server, tmp_path: Path
         with comptroller.open(both) as svc:
             svc.identities.put(id="bob", customer_id="acme")
             assert ids(svc) == ["alice", "bob"]
-            while not standby.has_all_of(primary):
-                pass
+            wait_until(lambda: standby.has_all_of(primary))
             primary.stop()
             with pytest.raises(comptroller.Unavailable):
                 svc.identities.put(id="nobody", customer_id="acme")
@@ -63,12 +74,11 @@ def test_a_failover_that_loses_writes_leaves_no_word_of_them(own_server: Server)
         comptroller.open(address_of("replicated", primary, standby)) as svc,
     ):
         svc.identities.put(id="bob", customer_id="acme")
-        while not standby.has_all_of(primary):
-            pass
+        wait_until(lambda: standby.has_all_of(primary))
         standby.execute("ALTER SYSTEM SET primary_conninfo = ''")
         standby.execute("SELECT pg_reload_conf()")
-        while standby.execute("SELECT count(*) FROM pg_stat_wal_receiver") != [("0",)]:
-            pass
+        receivers = "SELECT count(*) FROM pg_stat_wal_receiver"
+        wait_until(lambda: standby.execute(receivers) == [("0",)])
         for number in range(20):
             svc.identities.put(id=f"lost-{number}", customer_id=f"customer-{number}")
         primary.stop()
