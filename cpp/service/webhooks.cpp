@@ -44,7 +44,8 @@ Webhook create_webhook(Context& context, const CreateWebhook& request) {
   rules::check_event_types(request.event_types);
   if (store::count_webhooks(context.connection, customer) >= max_webhooks ||
       store::count_all_webhooks(context.connection) >= max_all_webhooks) {
-    throw Error(Code::already_exists, "there are too many webhooks; at most 100 of a customer");
+    throw Error(Code::already_exists,
+                "there are too many webhooks; at most 100 of a customer, and 1,000 in all");
   }
   Webhook webhook;
   webhook.id.value = context.environment.make_id();

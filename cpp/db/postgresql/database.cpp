@@ -125,6 +125,7 @@ PostgresqlDatabase::PostgresqlDatabase(std::string address, const OpenOptions& o
     const auto first = connect(nullptr);
     options_.read_only ? require_newest_schema(*first) : migrate(*first);
     is_store_ = true;
+    symbols_.follow(learn_server(*first));
   }
   symbols_.fill();
   if (options_.read_only) return;

@@ -10,11 +10,11 @@ auto SharedSymbols::with_connection(const Work& work) {
   if (connection_) {
     try {
       return work(*connection_);
-    } catch (const Lost&) {  // NOLINT(bugprone-empty-catch): each statement can be executed again
+    } catch (const Lost&) {  // each statement can be executed again
+      connection_.reset();
+      forget();
     }
   }
-  connection_.reset();
-  forget();
   connection_ = connect_();
   return work(*connection_);
 }

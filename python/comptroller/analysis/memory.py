@@ -6,7 +6,7 @@ import resource
 
 # Of the limit of the process: the program, the result of a query and what DuckDB does not count
 # need the rest.
-_SHARE = 4
+_SHARE = 6
 
 
 def memory_limit() -> dict[str, str | bool | int | float | list[str]]:

@@ -39,7 +39,7 @@ def test_the_limit_of_the_process_bounds_duckdb() -> None:
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (allowed, allowed)),
     )
-    assert (done.stdout.split("\n"), done.stderr) == (["384.0 MiB", "384.0 MiB", ""], "")
+    assert (done.stdout.split("\n"), done.stderr) == (["256.0 MiB", "256.0 MiB", ""], "")
 
 
 def test_a_report_without_memory_is_unavailable(

@@ -219,7 +219,7 @@ def stores(
         assert free.journal.verify().ok
 
 
-def _make_case(svc: comptroller.Service) -> Case:
+def _make_case(svc: comptroller.Service, aggregate: str) -> Case:
     case = Case(f"case{next(_numbers):05}", *[""] * 7)
     identity = f"i-{case.customer}"
     svc.identities.put(id=identity, customer_id=case.customer)
@@ -231,7 +231,9 @@ def _make_case(svc: comptroller.Service) -> Case:
         payout_group_id=group,
         customer_id=case.customer,
     )
-    webhook = svc.webhooks.create(url=_URL, customer_id=case.customer).id
+    webhook = "no-webhook"
+    if aggregate == "webhook":  # a store has at most 1,000
+        webhook = svc.webhooks.create(url=_URL, customer_id=case.customer).id
     claim = f"claim-{case.customer}"
     case = Case(case.customer, identity, control.id, group, other, address.id, claim, webhook)
     svc.claims.put(_claim(case))
@@ -306,8 +308,10 @@ def _records(svc: comptroller.Service, case: Case) -> list[str]:
     return records
 
 
-def _in_order(stores: Stores, first: Write, second: Write, swaps: bool) -> list[str]:
-    case = _make_case(stores.free)
+def _in_order(
+    stores: Stores, aggregate: str, first: Write, second: Write, swaps: bool
+) -> list[str]:
+    case = _make_case(stores.free, aggregate)
     one = _outcome(first, stores.free, case)
     other = _outcome(second, stores.free, case)
     return _shown(case, (other, one) if swaps else (one, other), _records(stores.free, case))
@@ -316,10 +320,10 @@ def _in_order(stores: Stores, first: Write, second: Write, swaps: bool) -> list[
 def test_each_operation_that_writes_is_tried(stores: Stores) -> None:
     """By the entries of the journal, which these two operations of webhooks do not have."""
     tried = set()
-    for writes in AGGREGATES.values():
-        in_order = _make_case(stores.free)
+    for aggregate, writes in AGGREGATES.items():
+        in_order = _make_case(stores.free, aggregate)
         for write in writes.values():
-            for case in (_make_case(stores.free), in_order):
+            for case in (_make_case(stores.free, aggregate), in_order):
                 before = stores.free.journal.list(limit=1_000_000)[-1].sequence
                 with suppress(comptroller.Error):
                     write(stores.free, case)
@@ -334,9 +338,12 @@ def test_writes_at_once_are_writes_in_an_order(
     stores: Stores, aggregate: str, one: str, other: str
 ) -> None:
     held, free = AGGREGATES[aggregate][one], AGGREGATES[aggregate][other]
-    orders = [_in_order(stores, held, free, False), _in_order(stores, free, held, True)]
+    orders = [
+        _in_order(stores, aggregate, held, free, False),
+        _in_order(stores, aggregate, free, held, True),
+    ]
     for step in range(_MAX_STEPS):
-        case = _make_case(stores.free)
+        case = _make_case(stores.free, aggregate)
         stores.steps.arm(step)
         with ThreadPoolExecutor(2) as threads:
             holding = threads.submit(_outcome, held, stores.held, case)

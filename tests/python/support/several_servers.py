@@ -228,7 +228,9 @@ async def restart_database(database: Server, servers: Fleet) -> list[Probe]:
     return await asyncio.gather(*probes)
 
 
-def check_probes(probes: list[Probe]) -> None:
+def check_probes(probes: list[Probe], within_s: float = BACK_WITHIN_S) -> None:
     """Checks that each server answered 503 or 200 only, and was back in time."""
-    assert [answer for each in probes for answer in each.unexpected] == []
-    assert [each for each in probes if each.seconds >= BACK_WITHIN_S] == []
+    unexpected = [answer for each in probes for answer in each.unexpected]
+    assert not unexpected, unexpected
+    late = [each for each in probes if each.seconds >= within_s]
+    assert not late, late
