@@ -8,11 +8,11 @@
 
 namespace comptroller::db::postgresql {
 
-// Throws the Error of a failed statement: Conflict if it met another write and can be executed
-// again, Lost if the server ends the connection.
 // Throws Lost for a connection whose server is not the one that its caches are of.
 [[noreturn]] void throw_replaced();
 
+// Throws the Error of a failed statement: Conflict if it met another write and can be executed
+// again, Lost if the server ends the connection.
 [[noreturn]] void throw_failure(std::string_view state, const std::string& message);
 
 // Returns a message of libpq as one line.

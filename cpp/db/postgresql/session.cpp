@@ -117,6 +117,9 @@ void Session::read_unread() {
   } catch (const Error& error) {  // what was sent since is not read, and was not executed
     is_broken_ = true;
     throw Lost(Code::unavailable, error.detail());
+  } catch (...) {
+    is_broken_ = true;
+    throw;
   }
 }
 

@@ -17,24 +17,15 @@ from typing import Any
 import comptroller
 import pytest
 from comptroller.records import Change
+from lines import numbered_claim
 
 NOW = "2026-03-01T00:00:00.000000Z"
 LATER = "2026-03-02T00:00:00.000000Z"
-GROUP = "00000000-0000-4000-8000-000000000001"
 
 
 def claim(number: int, **members: Any) -> dict[str, Any]:
     """Returns a row of a load."""
-    return {
-        "id": f"claim-{number}",
-        "payout_group_id": GROUP,
-        "claim_type": "CLAIM_ALL",
-        "onchain_status": "PENDING",
-        "amount": f"{number}.50",
-        "created_at": NOW,
-        "updated_at": NOW,
-        **members,
-    }
+    return numbered_claim(number, NOW, **members)
 
 
 def furnish(svc: comptroller.Service) -> None:

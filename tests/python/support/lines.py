@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import comptroller
 import pytest
+from examples import GROUP
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ALL_ACTIONS = ("BUY", "SELL", "DEPOSIT", "WITHDRAW")
@@ -52,6 +53,20 @@ def solana() -> str:
 def address_on(ledger: str) -> str:
     """Returns a valid address on a ledger."""
     return solana() if ledger == "SOLANA" else evm()
+
+
+def numbered_claim(number: int, time: str, **members: Any) -> dict[str, Any]:
+    """Returns the claim `claim-<number>` of the group of the examples, for a load."""
+    return {
+        "id": f"claim-{number}",
+        "payout_group_id": GROUP,
+        "claim_type": "CLAIM_ALL",
+        "onchain_status": "PENDING",
+        "amount": f"{number}.50",
+        "created_at": time,
+        "updated_at": time,
+        **members,
+    }
 
 
 def identity(**members: Any) -> dict[str, Any]:

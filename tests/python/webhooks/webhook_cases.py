@@ -7,22 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import comptroller
+from lines import numbered_claim
 
-GROUP = "00000000-0000-4000-8000-000000000001"
 LONG_AGO = "2026-01-01T00:00:00Z"
 
 
 def claim(number: int, **members: Any) -> dict[str, Any]:
-    return {
-        "id": f"claim-{number}",
-        "payout_group_id": GROUP,
-        "claim_type": "CLAIM_ALL",
-        "onchain_status": "PENDING",
-        "amount": f"{number}.50",
-        "created_at": LONG_AGO,
-        "updated_at": LONG_AGO,
-        **members,
-    }
+    return numbered_claim(number, LONG_AGO, **members)
 
 
 def outcome(svc: comptroller.Service, id: str) -> Any:
