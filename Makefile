@@ -145,7 +145,7 @@ fuzz: | system
 	@[ ! -d /dev/shm ] || export TMPDIR=/dev/shm; for target in $(FUZZ); do \
 	  echo "== fuzz $$target"; mkdir -p build/fuzz/corpus/$$target; \
 	  program=build/fuzz/fuzz_$$target; [ -x $$program ] || program=build/fuzz/fuzz_core; \
-	  FUZZ_TARGET=$$target $$program -max_total_time=$(FUZZ_S) -timeout=20 -rss_limit_mb=4096 -verbosity=0 \
+	  FUZZ_TARGET=$$target $$program -max_total_time=$(FUZZ_S) -timeout=20 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 \
 	    -artifact_prefix=build/fuzz/$$target- build/fuzz/corpus/$$target tests/cpp/fuzz/corpus/$$target; done
 
 torture-planted: .venv/package .venv/tools

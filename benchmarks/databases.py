@@ -27,10 +27,17 @@ sys.path.append(str(Path(__file__).parent.parent / "tests/python/support"))
 
 import postgresql_server
 
-LOADS = ("load", "load_with_psycopg", "load_with_psycopg_and_fewer_indexes")
-PAGES = ("pages", "pages_of_a_file", "row_to_json", "psycopg_dicts", "sqlalchemy_rows")
-FRAMES = ("frame", "frame_by_adbc")
-CREATES = ("creates", "creates_with_sqlalchemy")
+LOADS = ("load", "load_with_psycopg", "load_with_psycopg_and_fewer_indexes", "limit_of_loads")
+PAGES = (
+    "pages",
+    "pages_of_a_file",
+    "row_to_json",
+    "psycopg_dicts",
+    "sqlalchemy_rows",
+    "limit_of_pages",
+)
+FRAMES = ("frame", "frame_by_adbc", "limit_of_frames")
+CREATES = ("creates", "creates_with_sqlalchemy", "limit_of_creates")
 PLACES = ("first", "middle")
 SIZE = 100
 CALLS = 300
@@ -141,6 +148,21 @@ def load(folder: Path) -> dict[str, float]:
         return {"seconds": time.perf_counter() - started}
 
 
+def limit_of_loads(folder: Path) -> dict[str, float]:
+    rows = folder / "rows.copy"
+    if not rows.exists():
+        _limit(folder, "dump", _server(folder).address("store"), rows)
+    with _new(folder) as address:
+        with package.open(address) as service:  # creates the tables
+            service.load("payout-groups", folder / "payout-groups.ndjson")
+        return {"seconds": _limit(folder, "load", address, rows)}
+
+
+def _limit(folder: Path, *arguments: object) -> float:
+    """Runs the limit in C; returns what it measured."""
+    return float((stores.last_line(stores.limit(folder, "postgresql"), *arguments) or ["0"])[0])
+
+
 def load_with_psycopg(folder: Path) -> dict[str, float]:
     with _new(folder) as address:
         return {"seconds": _fill(address, folder, SAME_INDEXES)}
@@ -229,6 +251,10 @@ def _measure(
         }
 
 
+def limit_of_pages(folder: Path) -> dict[str, float]:
+    return {"first": _limit(folder, "page", _server(folder).address("store"), CALLS)}
+
+
 def row_to_json(folder: Path) -> dict[str, float]:
     def reader(connection: Any, page: str, values: tuple[object, ...]) -> Callable[[], object]:
         sql = (
@@ -302,19 +328,35 @@ def frame_by_adbc(folder: Path) -> dict[str, float]:
         return timed(lambda: polars.read_database(sql, connection))
 
 
+def limit_of_frames(folder: Path) -> dict[str, float]:
+    return {"seconds": _limit(folder, "scan", _server(folder).address("store"))}
+
+
 # ---- creates ---------------------------------------------------------------------------------
 
 
 def creates(folder: Path) -> dict[str, float]:
     """Creates controls in threads, each create durable before it returns."""
-    with _new(folder) as address, package.open(address) as service:
-        service.load("identities", [_identity(number) for number in range(CONTROLS)])
+    with _with_identities(folder) as address, package.open(address) as service:
 
         def create(number: int) -> None:
             body = {"identity_id": f"user-{number}", "type": "SELL_ONLY", "reason_code": "REVIEW"}
             service.host.call("controls.create", [], json.dumps(body).encode(), None)
 
         return {"rate": _rate(create)}
+
+
+def limit_of_creates(folder: Path) -> dict[str, float]:
+    with _with_identities(folder) as address:
+        return {"rate": _limit(folder, "creates", address, CONTROLS)}
+
+
+@contextmanager
+def _with_identities(folder: Path) -> Iterator[str]:
+    with _new(folder) as address:
+        with package.open(address) as service:
+            service.load("identities", [_identity(number) for number in range(CONTROLS)])
+        yield address
 
 
 def creates_with_sqlalchemy(folder: Path) -> dict[str, float]:

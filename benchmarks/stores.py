@@ -156,8 +156,10 @@ def limit(folder: Path, name: str) -> Path:
     """Compiles the program limits/NAME.c beside the data; returns its path."""
     source, program = HERE / "limits" / f"{name}.c", folder / name
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        library = "-l:libpq.so.5" if name == "postgresql" else "-lsqlite3"
         subprocess.run(
-            ["cc", "-std=gnu11", "-O2", "-Wall", "-o", program, source, "-lsqlite3"], check=True
+            ["cc", "-std=gnu11", "-O2", "-Wall", "-pthread", "-o", program, source, library],
+            check=True,
         )
     return program
 

@@ -33,6 +33,7 @@ _ROW = re.compile(
     r"\| (?P<on>[0-9-]+) \|"
 )
 _NOTES = re.compile(r"^#.*\n\n(?:.+\n)+\n((?:.*\n)*?)Found: ", re.MULTILINE)
+_QUICK = ("-m", "not slow and not postgresql")
 _FAILED = re.compile(r"^FAILED ([^\s\[]+(?:\[.*?\])?)(?: - .*)?$", re.MULTILINE)
 _FAILED_CASE = re.compile(r"^TEST CASE: +(.+)$", re.MULTILINE)
 
@@ -118,7 +119,7 @@ def near(defect: Defect) -> str:
         if failed := _run_core_tests(name):
             return failed
     files = [each for each in defect.tests if each.endswith(".py")]
-    return _run_pytest(*files) if files else ""
+    return _run_pytest(*_QUICK, *files) if files else ""
 
 
 def quick_suite() -> str:
@@ -126,7 +127,7 @@ def quick_suite() -> str:
     # Its patches do not apply to a copy that has one of them already.
     beside = "--ignore=tests/python/project/test_planted.py"
     parallel = ["-n", "auto", "--dist", "loadfile"]
-    if failed := _run_pytest("-m", "not slow and not postgresql", beside, *parallel):
+    if failed := _run_pytest(*_QUICK, beside, *parallel):
         return failed
     build_core_tests()
     for path in sorted((COPY / "tests" / "cpp").rglob("*.cpp")):

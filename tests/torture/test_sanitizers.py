@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,17 @@ def test_sanitizers(sanitizers: str, figures: dict[str, Any]) -> None:
     for what in ("test cases", "assertions"):
         figures[what] = sum(map(int, re.findall(rf"{what}: +(\d+)", printed)))
     assert figures["test cases"] > 500
+
+
+@pytest.mark.skipif(shutil.which("clang++") is None, reason="there is no clang++")
+def test_fuzz(figures: dict[str, Any]) -> None:
+    """Each fuzz target for a minute"""
+    printed = _make(figures, "fuzz")
+    inputs = [int(each) for each in re.findall(r"number_of_executed_units: +(\d+)", printed)]
+    figures["targets"] = len(inputs)
+    figures["inputs"] = sum(inputs)
+    assert figures["targets"] == len(list((ROOT / "tests" / "cpp" / "fuzz" / "corpus").iterdir()))
+    assert min(inputs) > 100
 
 
 def test_sanitizers_of_the_module(figures: dict[str, Any]) -> None:
