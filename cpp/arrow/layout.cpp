@@ -168,10 +168,9 @@ std::int64_t Layout::append_identities(Builder& batch, db::Query& query, db::Con
     keys.push_back(query.number(key_column));
     identities.push_back(store::read_row<StoredIdentity>(query, connection.symbols()));
   }
-  store::expect_active_controls(connection, keys);
+  auto controls = store::active_controls(connection, keys);
   for (std::size_t index = 0; index < keys.size(); ++index) {
-    const Identity identity =
-        rules::show_identity(identities[index], store::active_controls(connection, keys[index]));
+    const Identity identity = rules::show_identity(identities[index], std::move(controls[index]));
     append_rows(batch, {query, 1, connection.symbols(), &identity, audience_});
   }
   return static_cast<std::int64_t>(keys.size());

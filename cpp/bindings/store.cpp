@@ -163,15 +163,31 @@ void Store::close() {
 
 namespace {
 
-py::tuple call(const Store& store, const Principal& principal, const std::string& operation,
+py::tuple to_tuple(const service::Answer& answer) {
+  return py::make_tuple(py::bytes(answer.body), answer.is_replay);
+}
+
+// Returns a function of the module that runs a call; `run` is given the service and the call.
+auto calling(auto run) {
+  return [run](const Store& store, const Principal& principal, const std::string& operation,
                const Parameters& parameters, const std::optional<py::bytes>& body,
                std::optional<std::string> idempotency_key, std::optional<std::string> request_id) {
-  const std::shared_ptr<Service> service = store.service();
-  const service::Call call{&service::require_operation(operation), to_parameters(parameters),
-                           body ? std::string(*body) : std::string(), std::move(idempotency_key),
-                           std::move(request_id)};
-  const service::Answer answer = interruptibly([&] { return service->call(principal, call); });
-  return py::make_tuple(py::bytes(answer.body), answer.is_replay);
+    const std::shared_ptr<Service> service = store.service();
+    const service::Call call{&service::require_operation(operation), to_parameters(parameters),
+                             body ? std::string(*body) : std::string(), std::move(idempotency_key),
+                             std::move(request_id)};
+    return run(*service, principal, call);
+  };
+}
+
+py::tuple call(Service& service, const Principal& principal, const service::Call& call) {
+  return to_tuple(interruptibly([&] { return service.call(principal, call); }));
+}
+
+// None if the call is not short.
+py::object call_if_short(Service& service, const Principal& principal, const service::Call& call) {
+  const auto answer = interruptibly([&] { return service.call_if_short(principal, call); });
+  return answer ? py::object(to_tuple(*answer)) : py::none();
 }
 
 // Opens the empty store of a copy. That in a file is a temporary one beside it.
@@ -380,8 +396,11 @@ void bind_store(py::module_& module) {
                         const std::optional<std::string>&, const std::optional<std::string>&>(),
                arg("path"), arg("read_only") = false, arg("progress") = py::none(), py::kw_only(),
                arg("libpq") = py::none(), arg("secrets_base") = py::none())
-          .def("call", &call, arg("principal"), arg("operation"), arg("parameters"),
+          .def("call", calling(&call), arg("principal"), arg("operation"), arg("parameters"),
                arg("body") = py::none(), arg("idempotency_key") = py::none(),
+               arg("request_id") = py::none())
+          .def("call_if_short", calling(&call_if_short), arg("principal"), arg("operation"),
+               arg("parameters"), arg("body") = py::none(), arg("idempotency_key") = py::none(),
                arg("request_id") = py::none())
           .def("load", &load, arg("principal"), arg("kind"), arg("source"), py::kw_only(),
                arg("are_rows"), arg("only_lines") = false, arg("input_name") = py::none(),

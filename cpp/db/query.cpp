@@ -24,6 +24,11 @@ Error located(const Error& error, const std::string& place) {
                         "; restore a backup, or correct the value");
 }
 
+std::string place_of(std::string_view table, std::string_view column, std::int64_t key) {
+  std::string place(table);
+  return place.append(".").append(column).append(" of key ").append(std::to_string(key));
+}
+
 std::string_view table_of(std::string_view sql) {
   constexpr std::string_view from = " FROM ";
   int depth = 0;

@@ -36,6 +36,8 @@ struct Value {
 [[gnu::cold]] Error wrong_type(const Value& value, std::string_view wanted);
 // Returns the error of a damaged value with its place in the store; other errors are unchanged.
 [[gnu::cold]] Error located(const Error& error, const std::string& place);
+// Names a value of a row, for an error message.
+std::string place_of(std::string_view table, std::string_view column, std::int64_t key);
 // Returns the table after the first FROM of a statement that is not in parentheses.
 std::string_view table_of(std::string_view sql);
 
@@ -56,6 +58,9 @@ class Statement {
   // Does the same, but may fail only with a later statement or the commit. The bytes of parameters
   // need not live longer than the call.
   virtual void run_later() { run(); }
+  // Announces the first step, which follows that of another statement; a driver may send both
+  // together.
+  virtual void run_with_next() {}
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   virtual std::optional<std::int64_t> insert() { refuse(); }
   // Returns the value of a column, from index 0, of one of the rows of the last step. It is valid
@@ -109,6 +114,9 @@ class Query {
   // Does the same for a statement whose result is not needed: a driver may send it with the next
   // one, whose call, or the commit, then throws its failure.
   void run_later() { statement_->run_later(); }
+  // Announces the first step of a SELECT, which follows that of another statement; a driver may
+  // send both together.
+  void run_with_next() { statement_->run_with_next(); }
   // Runs an INSERT of one row; returns its key, or nullopt if ON CONFLICT DO NOTHING skipped it.
   std::optional<std::int64_t> insert() { return statement_->insert(); }
   const Value& column(int index, std::size_t row = 0) { return statement_->column(index, row); }

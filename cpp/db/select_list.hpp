@@ -7,6 +7,9 @@
 
 namespace comptroller::db {
 
+// What precedes the name of a column that is NULL in each row.
+inline constexpr std::string_view null_column = "NULL AS ";
+
 // Returns the columns of a list such as "id, amount, created_at".
 inline std::vector<std::string_view> split_select_list(std::string_view list) {
   constexpr std::string_view separator = ", ";

@@ -255,7 +255,7 @@ std::optional<Response> Responder::read(const std::shared_ptr<service::Service>&
       snapshot_.emplace(*connection_);
       service_ = service;
     }
-    std::string body = service->run(read, accepted->caller->principal, *connection_);
+    std::string body = service->run_short(read, accepted->caller->principal, *connection_);
     return respond(*accepted, {std::move(body), false});
   } catch (const std::exception&) {
     end_reads();

@@ -68,6 +68,7 @@ class Loader {
       }
       service_.resume_background_work();
     } while (!source_.is_at_end() && !is_outdated_);
+    if (tally_.counts().committed) make_missing_indexes();
     return std::move(tally_).result();
   }
 
@@ -134,6 +135,17 @@ class Loader {
     take_lines(Clock::time_point::max());
   }
 
+  // A load beside other writes leaves these to a write of their own.
+  void make_missing_indexes() {
+    try {
+      service_.make_missing_indexes();
+    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the next opening makes them
+    } catch (...) {
+      if (options_.account) options_.account(json::to_text(std::move(tally_).result()));
+      throw;
+    }
+  }
+
   // Whether to commit the lines that were taken.
   bool is_accepted() const {
     return !options_.dry_run && (tally_.counts().rejected == 0 || options_.keep_going);
@@ -193,12 +205,13 @@ class Loader {
     if (!is_accepted()) return;
     fill_->finish();
     ingestion_->finish();
-    changes_->finish_batch(description());
-    if (is_in_parts()) return;
-    // A whole load has no time limit, so it also rewrites the claims of groups that changed.
-    while (store::continue_jurisdiction_changes(connection)) check_interrupt();
-    store::resume_operator_indexes(connection);
-    store::make_operator_indexes(connection);
+    if (!is_in_parts()) {
+      // A whole load has no time limit, so it also rewrites the claims of groups that changed.
+      while (store::continue_jurisdiction_changes(connection)) check_interrupt();
+      store::resume_operator_indexes(connection);
+      if (!connection.locks_rows()) store::make_operator_indexes(connection);
+    }
+    changes_->finish_batch(description());  // from now on, no other write appends to the journal
   }
 
   // What the journal says of this transaction of the load, besides its records.

@@ -15,6 +15,7 @@
 #include "service/cursor.hpp"
 #include "service/parameters.hpp"
 #include "store/changes.hpp"
+#include "store/page_bytes.hpp"
 
 namespace comptroller::service {
 
@@ -52,6 +53,7 @@ struct Context {
   BackgroundWork& background;
   std::string_view operation;  // its name
   Timestamp now;
+  store::PageBytes page_bytes = {};
 
   // The changes of a write.
   store::Changes& changes() const {

@@ -48,10 +48,10 @@ std::shared_ptr<const KeysInFlight::Key> KeysInFlight::reserve(Key key) {
 }
 
 std::string CallResources::read(const PreparedCall& call, const Principal& principal,
-                                db::Connection& connection) {
+                                db::Connection& connection, const store::PageBytes& bytes) {
   Context context{
-      connection, nullptr,        principal,        environment, cursor_keys.read(connection),
-      background, call.operation, environment.now()};
+      connection, nullptr,        principal,         environment, cursor_keys.read(connection),
+      background, call.operation, environment.now(), bytes};
   return call.run(context);
 }
 

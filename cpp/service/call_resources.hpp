@@ -48,8 +48,8 @@ struct CallResources {
   store::JournalHead journal_head = {};  // used by one write at a time
 
   // Runs a read in a snapshot and returns its answer.
-  std::string read(const PreparedCall& call, const Principal& principal,
-                   db::Connection& connection);
+  std::string read(const PreparedCall& call, const Principal& principal, db::Connection& connection,
+                   const store::PageBytes& bytes);
   // Runs a write in a transaction and returns its answer. `origin` lacks what the call determines.
   std::string write(const PreparedCall& call, const Principal& principal,
                     db::Connection& connection, store::Origin origin);

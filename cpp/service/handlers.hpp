@@ -109,7 +109,7 @@ R get(Context& context, const ById& request) {
 template <Record Request, class R = typename Request::Listed>
 PageOf<R> list(Context& context, const Request& request) {
   const auto append = [&](std::string& answer, store::PageRows& rows) {
-    store::append_items<R>(answer, rows, context.connection.symbols(),
+    store::append_items<R>(answer, rows, context.page_bytes, context.connection.symbols(),
                            audience_of(context.principal));
   };
   return {answer_page(context, request, append)};

@@ -58,14 +58,14 @@ PageOf<Identity> list_identities(Context& context, const ListIdentities& request
           store::read_row<StoredIdentity>(rows.row(), context.connection.symbols()));
       keys.push_back(rows.position().key);
       bytes += size_of(identities.back().metadata);
-      if (bytes > store::max_page_bytes) rows.end();
+      if (context.page_bytes.is_full(bytes)) rows.end();
     }
-    store::expect_active_controls(context.connection, keys);
+    auto controls = store::active_controls(context.connection, keys, rows.related());
     answer += R"("items":[)";
     for (std::size_t index = 0; index < keys.size(); ++index) {
       if (index > 0) answer += ',';
-      auto controls = store::active_controls(context.connection, keys[index]);
-      json::append_record(answer, rules::show_identity(identities[index], std::move(controls)),
+      json::append_record(answer,
+                          rules::show_identity(identities[index], std::move(controls[index])),
                           audience_of(context.principal));
     }
     answer += ']';

@@ -43,7 +43,8 @@ ChangePage list_changes(Context& context, const ListChanges& request) {
       .customer = listed_customer(context.principal, request.customer_id),
       .resources = shown_resources(context.principal, request.resources),
       .audience = audience_of(context.principal),
-      .limit = static_cast<std::size_t>(request.limit.value_or(PageLimit{}).value)};
+      .limit = static_cast<std::size_t>(request.limit.value_or(PageLimit{}).value),
+      .bytes = context.page_bytes};
   if (request.after) query.after = feed_position(context, *request.after);
   store::FeedPage found = store::read_feed(context.connection, query);
   ChangePage page{.next_cursor = feed_cursor(context, found.end), .has_more = found.has_more};
@@ -96,7 +97,9 @@ JournalPage list_journal(Context& context, const ListJournal& request) {
   selection.end = static_cast<std::uint64_t>(end);
   JournalPage page{.last = {std::max(after, end - 1)}, .has_more = end < size};
   std::size_t bytes = 0;
-  const auto is_full = [&] { return page.items.size() == limit || bytes > store::max_page_bytes; };
+  const auto is_full = [&] {
+    return page.items.size() == limit || context.page_bytes.is_full(bytes);
+  };
   store::visit_entries(context.connection, selection, [&](const store::Entry& entry) {
     page.has_more |= is_full();
     if (is_full()) return false;

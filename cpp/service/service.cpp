@@ -11,6 +11,7 @@
 #include "model/error.hpp"
 #include "service/authorisation.hpp"
 #include "service/operation.hpp"
+#include "service/operations.hpp"
 #include "store/customers.hpp"
 #include "store/idempotency.hpp"
 #include "store/journal.hpp"
@@ -25,6 +26,17 @@ namespace {
 
 constexpr std::size_t max_idempotency_key = 255;
 constexpr std::chrono::milliseconds between_sequencing{50};
+
+// Makes the indexes that a write beside others leaves out. While a bulk write runs, this is left to
+// its end, or to the next program that opens the store.
+void make_operator_indexes(db::Database& database) {
+  if (!store::lacks_operator_indexes(*database.reader())) return;
+  if (!database.write_unless_bulk([](db::Connection&) {})) return;
+  database.write_bulk([](db::Connection& connection) {
+    store::make_operator_indexes(connection);
+    return true;
+  });
+}
 
 // Creates the initial contents of a store: its secret, the default customer, the readable views.
 void initialise_store(db::Database& database, Timestamp now,
@@ -56,12 +68,7 @@ void initialise_store(db::Database& database, Timestamp now,
       return true;
     });
   }
-  if (store::lacks_operator_indexes(*database.reader())) {
-    database.write_bulk([](db::Connection& connection) {
-      store::make_operator_indexes(connection);
-      return true;
-    });
-  }
+  make_operator_indexes(database);
 }
 
 void check_idempotency_key(std::string_view key) {
@@ -204,9 +211,13 @@ PendingWrite Service::prepare_write(const Principal& principal, const Call& call
   return {resources_, principal, call};
 }
 
-std::string Service::run(const PreparedCall& read, const Principal& principal,
-                         db::Connection& snapshot) {
-  return resources_.read(read, principal, snapshot);
+void Service::make_missing_indexes() {
+  make_operator_indexes(*database_);
+}
+
+std::string Service::run_short(const PreparedCall& read, const Principal& principal,
+                               db::Connection& snapshot) {
+  return resources_.read(read, principal, snapshot, store::PageBytes::of_short_read());
 }
 
 Answer Service::call(const Principal& principal, const Call& call) {
@@ -222,14 +233,29 @@ Answer Service::call(const Principal& principal, const Call& call) {
     sequence_entries_later();
     return std::move(write.answer());
   }
-  const PreparedCall read = prepare_read(principal, call);
-  if (call.operation->reads_journal) sequence_entries();
+  return read(prepare_read(principal, call), principal, *call.operation, {});
+}
+
+std::optional<Answer> Service::call_if_short(const Principal& principal, const Call& call) {
+  if (call.parameters.size() > max_short_parameters) return std::nullopt;
+  const PreparedCall prepared = prepare_read(principal, call);
+  if (!prepared.is_short) return std::nullopt;
+  try {
+    return read(prepared, principal, *call.operation, store::PageBytes::of_short_read());
+  } catch (const store::TooLong&) {
+    return std::nullopt;
+  }
+}
+
+Answer Service::read(const PreparedCall& read, const Principal& principal,
+                     const Operation& operation, const store::PageBytes& bytes) {
+  if (operation.reads_journal) sequence_entries();
   const auto answer = [&](bool may_guess) {
     const db::Lease connection = database_->reader();
     const db::Snapshot snapshot(*connection);
     connection->begin_request();
     if (may_guess) connection->allow_guesses();
-    Answer result{run(read, principal, *connection), false};
+    Answer result{resources_.read(read, principal, *connection, bytes), false};
     connection->check_guesses();
     return result;
   };

@@ -32,11 +32,17 @@ class Service {
   // Runs an operation; returns its answer or throws its Error. A write is durable when this
   // returns.
   Answer call(const Principal& principal, const Call& call);
+  // Runs a read if it is short; nullopt if it is not.
+  std::optional<Answer> call_if_short(const Principal& principal, const Call& call);
   // Reads the request of a read or a write; throws the Error of an invalid call.
   PreparedCall prepare_read(const Principal& principal, const Call& call) const;
   PendingWrite prepare_write(const Principal& principal, const Call& call);
-  // Runs a read in the caller's snapshot.
-  std::string run(const PreparedCall& read, const Principal& principal, db::Connection& snapshot);
+  // Runs a short read in the caller's snapshot; throws TooLong if its page is large.
+  std::string run_short(const PreparedCall& read, const Principal& principal,
+                        db::Connection& snapshot);
+
+  // Makes indexes that an earlier write has left out, unless a bulk write runs.
+  void make_missing_indexes();
 
   // Gives the entries of committed writes their sequence numbers, so that a read which begins later
   // finds them in the journal. Leaves them without if it cannot now, such as beside a load.
@@ -57,6 +63,8 @@ class Service {
   void resume_background_work() noexcept;
 
  private:
+  Answer read(const PreparedCall& read, const Principal& principal, const Operation& operation,
+              const store::PageBytes& bytes);
   // Throws closed, insufficient_scope, or the error of the idempotency key.
   void check(const Principal& principal, const Call& call) const;
 

@@ -83,7 +83,7 @@ class FeedReader {
 
   bool is_full() const {
     return page_.changes.size() >= query_.limit || visited_ >= max_rows_visited ||
-           bytes_ > max_page_bytes;
+           query_.bytes.is_full(bytes_);
   }
 
   template <Record R>

@@ -9,6 +9,7 @@
 
 #include "db/database.hpp"
 #include "model/changes.hpp"
+#include "store/page_bytes.hpp"
 
 namespace comptroller::store {
 
@@ -35,6 +36,7 @@ struct FeedQuery {
   std::vector<ChangedResource> resources = {};
   Audience audience = Audience::provider;
   std::size_t limit = 0;
+  PageBytes bytes = {};
 };
 
 // A change, which lacks its cursor.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 #include <utility>
 
 #include "store/provenance.hpp"
-#include "store/sql.hpp"
 
 namespace comptroller::store {
 
@@ -29,7 +29,7 @@ constexpr const char* of_place =
 
 // Both columns of an index with which no other index begins, so that SQLite uses it whatever
 // statistics another program's ANALYZE has stored.
-constexpr const char* is_active_of_identity = "identity_key = ?1 AND (deleted_at IS NULL) = true";
+constexpr const char* is_active = " AND (deleted_at IS NULL) = true ORDER BY ";
 
 std::int64_t end_of(const Control& control) {
   const std::optional<Timestamp>& deleted = control.deleted_at;
@@ -94,10 +94,10 @@ void settle(db::Connection& connection, const Place& place) {
   }
 }
 
-const std::string& active_controls_sql() {
-  static const std::string sql = "SELECT " + select_list<Control>() + " FROM controls WHERE " +
-                                 is_active_of_identity + " ORDER BY created_at, key";
-  return sql;
+// Selects the controls with a column of their identities.
+std::string select_with_identity(std::string_view condition) {
+  std::string sql = "SELECT " + select_list<Control>() + ", identity_key FROM controls WHERE ";
+  return sql.append(condition).append(is_active).append("identity_key, created_at, key");
 }
 
 Place place_of(db::Connection& connection, const Id& id) {
@@ -113,15 +113,45 @@ Place place_of(db::Connection& connection, const Id& id) {
 
 }  // namespace
 
-void expect_active_controls(db::Connection& connection,
-                            std::span<const std::int64_t> identity_keys) {
-  connection.read_ahead(active_controls_sql(), identity_keys.size(), [&](std::size_t run) {
-    return std::vector{Value::of(identity_keys[run])};
-  });
+Sql select_active_controls(const Sql& keys) {
+  return {select_with_identity("identity_key IN (" + keys.text + ")"), keys.values};
+}
+
+std::vector<std::vector<Control>> active_controls(db::Connection& connection,
+                                                  std::span<const std::int64_t> identity_keys,
+                                                  db::Query* read) {
+  std::vector<std::vector<Control>> controls;
+  if (!connection.dialect().is_remote) {
+    for (const std::int64_t key : identity_keys) {
+      controls.push_back(active_controls(connection, key));
+    }
+    return controls;
+  }
+  controls.resize(identity_keys.size());
+  std::unordered_map<std::int64_t, std::size_t> places;
+  std::vector<Value> keys;
+  for (const std::int64_t key : identity_keys) {
+    places.emplace(key, places.size());
+    keys.push_back(Value::of(key));
+  }
+  std::optional<db::Query> selected;
+  if (read == nullptr && !keys.empty()) {
+    static const std::string sql = select_with_identity("identity_key = ANY(?)");
+    read = &selected.emplace(connection.query_list(sql, keys));
+  }
+  while (read != nullptr && read->step()) {
+    const auto place = places.find(read->number(static_cast<int>(field_count<Control>)));
+    if (place == places.end()) continue;
+    controls[place->second].push_back(read_row<Control>(*read, connection.symbols()));
+  }
+  return controls;
 }
 
 std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key) {
-  db::Query query = connection.query(active_controls_sql());
+  static const std::string sql = "SELECT " + select_list<Control>() +
+                                 " FROM controls WHERE identity_key = ?1" + is_active +
+                                 "created_at, key";
+  db::Query query = connection.query(sql);
   query.bind(1, identity_key);
   std::vector<Control> controls;
   while (query.step()) controls.push_back(read_row<Control>(query, connection.symbols()));

@@ -6,14 +6,19 @@
 
 #include "model/records/identities.hpp"
 #include "store/records.hpp"
+#include "store/sql.hpp"
 
 namespace comptroller::store {
 
 // Returns the active controls of an identity in order of creation.
 std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key);
-// Announces that those of these identities will be read in this snapshot.
-void expect_active_controls(db::Connection& connection,
-                            std::span<const std::int64_t> identity_keys);
+// Returns those of each of several identities. `read` are these and perhaps others, as selected by
+// select_active_controls, or null.
+std::vector<std::vector<Control>> active_controls(db::Connection& connection,
+                                                  std::span<const std::int64_t> identity_keys,
+                                                  db::Query* read = nullptr);
+// Returns a statement that selects those of the identities with these keys, which is a SELECT.
+Sql select_active_controls(const Sql& keys);
 std::optional<Control> active_control(db::Connection& connection, std::int64_t identity_key,
                                       ControlType type, SetBy set_by);
 

@@ -18,7 +18,10 @@ bool add(db::Connection& connection, std::int64_t key) {
 
 void ensure_customer(db::Connection& connection, std::string_view customer) {
   const std::int64_t key = connection.symbols().intern(customer);
-  if (add(connection, key)) make_operator_indexes(connection, max_rows_to_index);
+  // Beside other writes, an index would wait for the end of each, and let no other one begin.
+  if (add(connection, key) && !connection.locks_rows()) {
+    make_operator_indexes(connection, max_rows_to_index);
+  }
 }
 
 void add_customers_of(db::Connection& connection, db::Connection& copy) {

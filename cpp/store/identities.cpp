@@ -11,6 +11,7 @@ Listing listing_for(db::Connection& connection, const ListIdentities& request, O
   if (use.purpose == Purpose::exporting) {
     listing.filter({"implied <> ?", {code_of(Provenance::implied)}});
   }
+  listing.relate(&select_active_controls);
   return listing;
 }
 

@@ -179,9 +179,9 @@ PageRows Listing::run(const PageQuery& page) const {
   if (connection_.dialect().has_ordered_branches) {
     const ListFilter& driving = most_selective();
     if (!is_by_prefix(driving) && !driving.may_overlap && !column_value_) {
-      auto rows = read_rows(connection_, paths(driving), table_, columns_, page);
+      const auto sql = select_page(connection_.dialect(), paths(driving), table_, columns_, page);
       const auto position = static_cast<int>(db::split_select_list(columns_).size());
-      if (rows) return {page, *std::move(rows), position};
+      if (sql) return {page, sql->query(connection_), position, query_related(*sql)};
     }
   }
   Candidates visited = candidates(page);
@@ -203,6 +203,14 @@ PageRows Listing::run(const PageQuery& page) const {
   }
   row.add("key = ?", Value::null());
   return {page, std::move(visited), row.query(connection_), static_cast<int>(row.values.size())};
+}
+
+std::optional<db::Query> Listing::query_related(const Sql& page) const {
+  if (!select_related_) return std::nullopt;
+  const Sql keys{"SELECT position_key FROM (" + page.text + ") AS page", page.values};
+  db::Query related = select_related_(keys).query(connection_);
+  related.run_with_next();
+  return related;
 }
 
 const ListFilter& Listing::most_selective() const {

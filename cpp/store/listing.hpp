@@ -113,6 +113,11 @@ class Listing {
   void bind_column(Value value) { column_value_ = value; }
   bool has_bound_column() const { return column_value_.has_value(); }
 
+  // A page then has the rows of a further statement, given a SELECT of the keys of the page's rows.
+  // They are read in the same round trip, if the page is read by one statement.
+  using SelectRelated = Sql (*)(const Sql& keys);
+  void relate(SelectRelated statement) { select_related_ = statement; }
+
   TimeRange& range() { return range_; }
   const Ownership& ownership() const { return ownership_; }
   db::Connection& connection() const { return connection_; }
@@ -231,6 +236,7 @@ class Listing {
   AccessPath path(const ListFilter& driving, const Alternative& alternative) const;
   // Returns the conditions on rows, each after " AND ", without the filters that an index serves.
   Sql conditions_besides(const std::vector<const ListFilter*>& served) const;
+  std::optional<db::Query> query_related(const Sql& page) const;
   Sql selection() const;  // SELECT, the columns and the key
   // Describes the rows that `scan` reads; nullopt if only SQL can express them.
   std::optional<db::TableScan> table_scan(KeyRange keys) const;
@@ -243,6 +249,7 @@ class Listing {
   const Index& by_time_;
   ListFilter everything_{Selectivity::condition, {{&by_time_, {}, {}}}};  // drives without a filter
   CountValues count_values_;
+  SelectRelated select_related_ = nullptr;
   Ownership ownership_;
   db::Connection& connection_;
   BoundValues parameters_;  // owns the bytes of values

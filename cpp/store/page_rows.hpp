@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "store/columns.hpp"
+#include "store/page_bytes.hpp"
 #include "store/streams.hpp"
 
 namespace comptroller::store {
-
-// A page whose records take more bytes ends early, so that no page takes much memory, or long.
-inline constexpr std::size_t max_page_bytes = 4U << 20U;
 
 // The rows of a page in order, with the selected columns: of the rows that the list visits, those
 // that meet its conditions. A full page continues to the next such row, which shows that another
@@ -35,8 +33,12 @@ class PageRows {
 
   // Does the same for a query of all rows of the page, and one more if another page follows. They
   // match, and have their position in the columns from `position` on.
-  PageRows(const PageQuery& page, db::Query rows, int position)
-      : row_(std::move(rows)), key_(position), is_whole_(true), rows_left_(page.limit) {}
+  PageRows(const PageQuery& page, db::Query rows, int position, std::optional<db::Query> related)
+      : row_(std::move(rows)),
+        related_(std::move(related)),
+        key_(position),
+        is_whole_(true),
+        rows_left_(page.limit) {}
 
   bool step();
   // Ends the page with the current row. Another page follows, which may be empty.
@@ -46,6 +48,8 @@ class PageRows {
     return *row_;  // NOLINT(bugprone-unchecked-optional-access): without a query there is no row
   }
   const Position& position() const { return position_; }
+  // The rows that Listing::relate selects; null if they were not read with the page.
+  db::Query* related() { return related_ ? &*related_ : nullptr; }
   // The position after which the next page begins, after a step that returned false; nullopt on the
   // last page.
   const std::optional<Position>& next_page() const { return next_page_; }
@@ -57,6 +61,7 @@ class PageRows {
 
   Candidates candidates_;
   std::optional<db::Query> row_;
+  std::optional<db::Query> related_;
   int key_ = 0;
   bool is_whole_ = false;
   std::optional<std::vector<Position>> positions_;  // of all rows
@@ -70,13 +75,14 @@ class PageRows {
 
 // Appends `"items":[...]` with the rows of R to `out`.
 template <Record R>
-void append_items(std::string& out, PageRows& rows, db::Symbols& symbols, Audience audience) {
+void append_items(std::string& out, PageRows& rows, const PageBytes& bytes, db::Symbols& symbols,
+                  Audience audience) {
   json::JsonWriter writer(out, audience);
   writer.put("\"items\":[");
   for (bool is_first = true; rows.step(); is_first = false) {
     if (!is_first) writer.put(",");
     writer.write_record<R>(Row{rows.row(), symbols});
-    if (out.size() > max_page_bytes) rows.end();
+    if (bytes.is_full(out.size())) rows.end();
   }
   writer.put("]");
 }

@@ -52,6 +52,11 @@ std::optional<Timestamp> read_time(db::Connection& connection, std::string_view 
   return Timestamp{query.number(0)};
 }
 
+std::optional<Timestamp> lock_confirmed_at(db::Connection& connection, std::int64_t group) {
+  const std::string sql = std::string(confirmed_at_of_group).append(for_update(connection));
+  return read_time(connection, sql, group);
+}
+
 Value nullable(const std::optional<Timestamp>& time) {
   return time ? Value::of(time->microseconds) : Value::null();
 }
@@ -60,11 +65,15 @@ Value nullable(const std::optional<Timestamp>& time) {
 
 void insert_payout_group(Changes& changes, PayoutGroup group) {
   db::Connection& connection = changes.connection();
-  const std::optional<std::int64_t> named = connection.symbols().find(group.id.value);
-  if (named) lock_group(connection, *named);
+  db::Symbols& symbols = connection.symbols();
+  std::optional<std::int64_t> named = symbols.find(group.id.value);
+  if (connection.locks_rows()) {  // other writes may name it until this one ends
+    named = symbols.intern(group.id.value);
+    lock_group(connection, *named);
+  }
   std::optional<Timestamp> confirmed_at;
   if (named) {  // otherwise no claim or address refers to the group
-    check_claims_agree(connection, *named, connection.symbols().intern(customer_of(group)));
+    check_claims_agree(connection, *named, symbols.intern(customer_of(group)));
     check_ledger_agrees(connection, *named, group.ledger);
     confirmed_at = read_time(connection, latest_claim_all, *named);
     group.last_claim_all_at = std::max(group.last_claim_all_at, confirmed_at);
@@ -91,8 +100,7 @@ void raise_to_claims(db::Connection& connection, PayoutGroup& group) {
 
 void raise_last_claim_all(Changes& changes, std::int64_t group, Timestamp at) {
   db::Connection& connection = changes.connection();
-  const std::string sql = std::string(confirmed_at_of_group).append(for_update(connection));
-  const auto confirmed_at = read_time(connection, sql, group);
+  const auto confirmed_at = lock_confirmed_at(connection, group);
   if (confirmed_at >= at) return;
   const auto stored = find_where<PayoutGroup>(connection, {"id = ?", {Value::of(group)}});
   if (!stored) return;
@@ -108,6 +116,8 @@ void withdraw_claim_all(db::Connection& connection, std::int64_t group, Timestam
   static const std::string sql = "UPDATE payout_groups SET claim_all_confirmed_at = (" +
                                  std::string(latest_claim_all) +
                                  ") WHERE id = ?1 AND (claim_all_confirmed_at > ?2) IS NOT TRUE";
+  // Before the update, which would read the claims as they were before it waited for the lock.
+  lock_confirmed_at(connection, group);
   connection.run(sql, group, at.microseconds);
 }
 

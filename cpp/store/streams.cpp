@@ -241,10 +241,9 @@ Candidate candidate_of(db::Query& row) {
   return {{row.number(0), row.number(1)}, row.column(2).integer != 0};
 }
 
-std::optional<db::Query> read_rows(db::Connection& connection, const std::vector<AccessPath>& paths,
-                                   std::string_view table, std::string_view columns,
-                                   const PageQuery& page) {
-  const db::Dialect& dialect = connection.dialect();
+std::optional<Sql> select_page(const db::Dialect& dialect, const std::vector<AccessPath>& paths,
+                               std::string_view table, std::string_view columns,
+                               const PageQuery& page) {
   std::size_t streams = 0;
   for (const AccessPath& path : paths) {
     if (path.table != table || !path.further.text.empty()) return std::nullopt;
@@ -266,7 +265,7 @@ std::optional<db::Query> read_rows(db::Connection& connection, const std::vector
     }
   }
   constexpr Index position{.columns = {}, .time = "position_time", .key = "position_key"};
-  return sql.add(order_and_limit(position, page.order, limit)).query(connection);
+  return sql.add(order_and_limit(position, page.order, limit));
 }
 
 Candidates read_streams(db::Connection& connection, std::vector<AccessPath> paths, bool may_overlap,

@@ -56,13 +56,13 @@ Sql select_candidate(const Index& index, const Sql& conditions);
 // Returns the current row of a query with this select list.
 Candidate candidate_of(db::Query& row);
 
-// Returns the rows of a page, one more if another page follows, with these columns and their
-// position, by one statement. Nullopt if it cannot: the engine would sort all rows
+// Returns a statement that selects the rows of a page, one more if another page follows, with these
+// columns, position_time and position_key. Nullopt if there is none: the engine would sort all rows
 // (Dialect::has_ordered_branches), the streams are of another table or too many, or they visit rows
 // that do not match. The streams must not overlap.
-std::optional<db::Query> read_rows(db::Connection& connection, const std::vector<AccessPath>& paths,
-                                   std::string_view table, std::string_view columns,
-                                   const PageQuery& page);
+std::optional<Sql> select_page(const db::Dialect& dialect, const std::vector<AccessPath>& paths,
+                               std::string_view table, std::string_view columns,
+                               const PageQuery& page);
 
 // Returns the rows of the streams of all paths in one order. Reads few streams with one statement,
 // and merges more streams, or streams that may overlap.

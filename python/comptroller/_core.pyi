@@ -125,6 +125,17 @@ class Store:
         idempotency_key: str | None = None,
         request_id: str | None = None,
     ) -> tuple[bytes, bool]: ...
+    def call_if_short(
+        self,
+        principal: Principal,
+        operation: str,
+        parameters: list[tuple[str, str]],
+        body: bytes | None = None,
+        idempotency_key: str | None = None,
+        request_id: str | None = None,
+    ) -> tuple[bytes, bool] | None:
+        """Runs a read unless `is_short` is false, or its page has more than 128 KiB."""
+
     def load(
         self,
         principal: Principal,

@@ -35,11 +35,22 @@ void Channel::forget_prepared(const std::string& name) {
 }
 
 void Channel::copy_in(const std::string& sql, std::string_view data) {
-  exchange_all([](Session&) {});
+  complete_waiting();
   session_->copy_in(sql, data);
 }
 
+std::string Channel::copy_out(const std::string& sql) {
+  complete_waiting();
+  return session_->copy_out(sql);
+}
+
+void Channel::complete_waiting() {
+  if (unread_ > 0 || !beginning_.empty() || !later_.empty()) return begin_now();
+  session_->check_interrupt();
+}
+
 std::vector<Result> Channel::exchange_all(const std::function<void(Session&)>& add) {
+  session_->check_interrupt();
   add_waiting();
   const std::size_t before = std::exchange(unread_, 0);
   const auto readers = std::exchange(readers_, {});
@@ -54,7 +65,7 @@ std::vector<Result> Channel::exchange_all(const std::function<void(Session&)>& a
     throw;
   }
   std::vector<Result> results = session_->run();
-  for (const auto& [place, read] : readers) read(results[place]);
+  for (const auto& [place, read] : readers) read(std::move(results[place]));
   results.erase(results.begin(), std::next(results.begin(), static_cast<std::ptrdiff_t>(before)));
   return results;
 }

@@ -44,10 +44,11 @@ class Channel {
   void forget_prepared(const std::string& name);
   // Adds a request, which the next one completes; that call, or commit, throws its failure. `read`
   // gets the result, unless commit completes it.
-  using ReadResult = std::function<void(const Result&)>;
+  using ReadResult = std::function<void(Result)>;
   void add_later(const std::function<void(Session&)>& add, ReadResult read = {});
   // See Session.
   void copy_in(const std::string& sql, std::string_view data);
+  std::string copy_out(const std::string& sql);
   // Returns a name that was not used before.
   std::string make_name(std::string_view prefix) {
     return std::string(prefix) + std::to_string(++names_);
@@ -67,6 +68,7 @@ class Channel {
   static constexpr std::size_t max_forgotten = 1'000;
 
   void add_waiting();
+  void complete_waiting();
 
   std::unique_ptr<Session> session_;
   bool is_pooled_ = false;

@@ -7,6 +7,7 @@
 
 #include "db/postgresql/migrations.hpp"
 #include "db/postgresql/values.hpp"
+#include "db/select_list.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::postgresql {
@@ -21,6 +22,16 @@ std::unique_ptr<Symbols> make_symbols(PostgresqlConnection& connection, SharedSy
   if (shared == nullptr) return std::make_unique<Symbols>(connection);
   return std::make_unique<PooledSymbols>(connection, *shared,
                                          [&connection] { connection.take_snapshot(); });
+}
+
+// Whether a scan has no expressions, but for columns that are NULL.
+bool is_plain(const TableScan& scan) {
+  const auto is_column = [](std::string_view text) {
+    if (text.starts_with(null_column)) text.remove_prefix(null_column.size());
+    return text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_") == std::string_view::npos;
+  };
+  return std::ranges::all_of(scan.columns, is_column) &&
+         std::ranges::all_of(scan.conditions, is_column, &TableScan::Condition::column);
 }
 
 [[noreturn]] void throw_wrong_guess() {
@@ -53,6 +64,16 @@ Query PostgresqlConnection::query_list(std::string_view sql, std::span<const Val
   Query query(statement);
   statement.bind_list(1, values);
   return query;
+}
+
+std::optional<Query> PostgresqlConnection::scan(const TableScan& scan) {
+  const bool is_busy = scan_ && scan_->is_in_use();
+  if (is_busy || transaction() == 0 || mode_ != Mode::reading || !is_plain(scan)) {
+    return std::nullopt;
+  }
+  PostgresqlStatement& described = statements().take(select_of(scan), false);
+  const Query in_use(described);
+  return Query(scan_.emplace(*this, scan, described.types_of_columns()));
 }
 
 void PostgresqlConnection::read_ahead(std::string_view sql, std::size_t runs,

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "db/database.hpp"
 #include "db/postgresql/channel.hpp"
 #include "db/postgresql/copied_rows.hpp"
+#include "db/postgresql/copied_scan.hpp"
 #include "db/postgresql/shared_symbols.hpp"
 #include "db/postgresql/statement.hpp"
 
@@ -31,6 +33,7 @@ class PostgresqlConnection final : public Connection, public Channel {
   const Dialect& dialect() const override;
   std::vector<Insertion> insert_new(const InsertStatement& statement, std::size_t rows,
                                     const BindRow& bind, std::vector<std::int64_t>& keys) override;
+  std::optional<Query> scan(const TableScan& scan) override;
   void read_ahead(std::string_view sql, std::size_t runs, const ValuesOfRun& values) override;
   std::vector<std::int64_t> numbers(std::string_view sql) override;
   void allow_guesses() override { may_guess_ = true; }
@@ -106,6 +109,7 @@ class PostgresqlConnection final : public Connection, public Channel {
   std::vector<std::string> settings_of_requests_;
   StatementCache statements_{*this};
   StatementCache statements_of_requests_{*this};
+  std::optional<CopiedScan> scan_;
 };
 
 }  // namespace comptroller::db::postgresql

@@ -7,9 +7,6 @@ namespace comptroller::db::postgresql {
 
 namespace {
 
-// The signature, no flags, and no extension.
-constexpr std::string_view header("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
-constexpr std::int64_t end_of_rows = -1;
 constexpr std::int64_t size_of_key = 8;
 
 }  // namespace
@@ -36,25 +33,25 @@ void CopiedRows::append_row(std::size_t row, std::string& out) const {
 }
 
 std::string CopiedRows::data() const {
-  std::string out(header);
+  std::string out(copied_header);
   for (std::size_t row = 0; row < size(); ++row) {
     append_int2(static_cast<std::int64_t>(types_.size()), out);
     append_row(row, out);
   }
-  append_int2(end_of_rows, out);
+  append_int2(end_of_copied, out);
   return out;
 }
 
 std::string CopiedRows::data(std::span<const std::size_t> rows,
                              std::span<const std::int64_t> keys) const {
-  std::string out(header);
+  std::string out(copied_header);
   for (std::size_t index = 0; index < rows.size(); ++index) {
     append_int2(static_cast<std::int64_t>(types_.size()) + 1, out);
     append_int4(size_of_key, out);
     append_int8(keys[index], out);
     append_row(rows[index], out);
   }
-  append_int2(end_of_rows, out);
+  append_int2(end_of_copied, out);
   return out;
 }
 

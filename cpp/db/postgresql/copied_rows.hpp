@@ -11,6 +11,11 @@
 
 namespace comptroller::db::postgresql {
 
+// The signature, no flags, and no extension.
+inline constexpr std::string_view copied_header("PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0\0", 19);
+// Follows the rows, in the place of the number of columns.
+inline constexpr std::int64_t end_of_copied = -1;
+
 // A statement whose parameters are the columns of rows, to be bound in order. It is never executed.
 class CopiedRows final : public Statement {
  public:

@@ -2,6 +2,7 @@
 // else needs it. https://www.postgresql.org/docs/current/libpq.html describes the functions.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace comptroller::db::postgresql {
@@ -20,6 +21,7 @@ inline constexpr int polling_writing = 2;
 inline constexpr int polling_ok = 3;
 inline constexpr int result_command_ok = 1;
 inline constexpr int result_tuples_ok = 2;
+inline constexpr int result_copy_out = 3;
 inline constexpr int result_copy_in = 4;
 inline constexpr int result_fatal_error = 7;
 inline constexpr int result_pipeline_sync = 10;
@@ -65,10 +67,12 @@ inline constexpr int field_message = 'M';
   ROW(get_result, getResult, PGresult*, (PGconn*))                                               \
   ROW(put_copy_data, putCopyData, int, (PGconn*, const char*, int))                              \
   ROW(put_copy_end, putCopyEnd, int, (PGconn*, const char*))                                     \
+  ROW(get_copy_data, getCopyData, int, (PGconn*, char**, int))                                   \
   ROW(clear, clear, void, (PGresult*))                                                           \
   ROW(result_status, resultStatus, int, (const PGresult*))                                       \
   ROW(error_field, resultErrorField, char*, (const PGresult*, int))                              \
   ROW(result_error, resultErrorMessage, char*, (const PGresult*))                                \
+  ROW(result_size, resultMemorySize, std::size_t, (const PGresult*))                             \
   ROW(count_rows, ntuples, int, (const PGresult*))                                               \
   ROW(count_columns, nfields, int, (const PGresult*))                                            \
   ROW(column_name, fname, char*, (const PGresult*, int))                                         \

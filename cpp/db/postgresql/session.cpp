@@ -155,6 +155,12 @@ void Session::check_sent(int is_sent) {
   throw lost();
 }
 
+void Session::check_interrupt() {
+  if (Clock::now() < next_check_) return;
+  interrupt_.check();
+  next_check_ = Clock::now() + check_interval;
+}
+
 void Session::add_statement(const std::string& sql) {
   add_statement(sql, {}, {});
 }
@@ -207,9 +213,12 @@ void Session::run_outside_pipeline(const std::function<void()>& request) {
     read_results(false, true);
   } catch (...) {
     failure = std::current_exception();
+    if (interruption_) failure = std::exchange(interruption_, nullptr);
   }
-  if (!is_broken_) check_sent(pq_.enter_pipeline(connection_));
+  // After a failure in the middle of a COPY, the session cannot be used again.
+  if (!is_broken_) is_broken_ = pq_.enter_pipeline(connection_) != 1;
   if (failure) std::rethrow_exception(failure);
+  if (is_broken_) throw lost();
 }
 
 void Session::run_script(const std::string& sql) {
@@ -218,14 +227,37 @@ void Session::run_script(const std::string& sql) {
 
 void Session::copy_in(const std::string& sql, std::string_view data) {
   run_outside_pipeline([&] {
-    check_sent(pq_.send_script(connection_, sql.c_str()));
-    wait(true);
-    const Result begun(pq_.get_result(connection_));
-    const int status = begun ? pq_.result_status(begun.get()) : result_fatal_error;
-    if (status == result_copy_in) return send_copied(data);
-    read_results(false, true);
-    fail(begun.get());
+    begin_copy(sql, result_copy_in);
+    send_copied(data);
   });
+}
+
+std::string Session::copy_out(const std::string& sql) {
+  std::string data;
+  run_outside_pipeline([&] {
+    begin_copy(sql, result_copy_out);
+    while (true) {
+      char* piece = nullptr;
+      const int size = pq_.get_copy_data(connection_, &piece, 1);
+      if (size < 0) return;  // the end, or a failure, which the results have
+      const std::unique_ptr<char, void (*)(void*)> owned(piece, pq_.free_memory);
+      if (size == 0) {
+        wait_for_server(false, true);
+      } else {
+        data.append(piece, static_cast<std::size_t>(size));
+      }
+    }
+  });
+  return data;
+}
+
+void Session::begin_copy(const std::string& sql, int direction) {
+  check_sent(pq_.send_script(connection_, sql.c_str()));
+  wait(true);
+  const Result begun(pq_.get_result(connection_));
+  if (begun && pq_.result_status(begun.get()) == direction) return;
+  read_results(false, true);
+  fail(begun.get());
 }
 
 // Stops early if the server has ended the COPY; its results then have the failure.
@@ -247,19 +279,22 @@ void Session::wait(bool may_interrupt) {
     const int unsent = pq_.flush(connection_);
     if (unsent == 0 && pq_.is_busy(connection_) == 0) return;
     if (unsent < 0) check_sent(0);
-    if (is_ready(pq_.socket(connection_), unsent == 1)) {
-      check_sent(pq_.consume_input(connection_));
-      continue;
-    }
-    if (interruption_) {
-      if (Clock::now() >= end_of_canceled_) check_sent(0);
-    } else if (may_interrupt) {
-      try {
-        interrupt_.check();
-      } catch (...) {
-        interruption_ = std::current_exception();
-        cancel();
-      }
+    wait_for_server(unsent == 1, may_interrupt);
+  }
+}
+
+// Reads what the server has sent, or waits for a moment.
+void Session::wait_for_server(bool has_unsent, bool may_interrupt) {
+  if (is_ready(pq_.socket(connection_), has_unsent)) {
+    check_sent(pq_.consume_input(connection_));
+  } else if (interruption_) {
+    if (Clock::now() >= end_of_canceled_) check_sent(0);
+  } else if (may_interrupt) {
+    try {
+      interrupt_.check();
+    } catch (...) {
+      interruption_ = std::current_exception();
+      cancel();
     }
   }
 }

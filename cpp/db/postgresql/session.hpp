@@ -59,6 +59,10 @@ class Session {
   int process_of_server() const { return pq_.process_of_server(connection_); }
   std::string parameter(const char* name) const;
 
+  // Throws if the interrupt asks for it. Called before requests, some of which the server may
+  // answer without a pause.
+  void check_interrupt();
+
   // Add requests to the pipeline.
   void add_statement(const std::string& sql);
   void add_statement(const std::string& sql, std::span<const unsigned> types,
@@ -77,15 +81,19 @@ class Session {
   void run_script(const std::string& sql);
   // Runs a COPY ... FROM STDIN with this data; throws its failure.
   void copy_in(const std::string& sql, std::string_view data);
+  // Runs a COPY ... TO STDOUT; returns its data, or throws its failure.
+  std::string copy_out(const std::string& sql);
 
  private:
   void check_sent(int is_sent);
   void begin_request();
   void read_unread();
   void run_outside_pipeline(const std::function<void()>& request);
+  void begin_copy(const std::string& sql, int direction);
   void send_copied(std::string_view data);
   std::vector<Result> read_results(bool is_pipeline, bool may_interrupt);
   void wait(bool may_interrupt);
+  void wait_for_server(bool has_unsent, bool may_interrupt);
   void cancel();
   Lost lost() const;
   [[noreturn]] void fail(const PGresult* result);
@@ -98,6 +106,7 @@ class Session {
   bool is_unread_ = false;           // whether results of `send` are not read yet
   std::exception_ptr interruption_;  // thrown when the canceled requests have ended
   Deadline end_of_canceled_{};
+  Deadline next_check_{};  // of the interrupt
 };
 
 }  // namespace comptroller::db::postgresql

@@ -11,8 +11,6 @@ namespace comptroller::db::postgresql {
 
 namespace {
 
-constexpr int rows_of_part = 5'000;
-
 int count_rows(const Result& result) {
   return libpq().count_rows(result.get());
 }
@@ -90,16 +88,18 @@ std::string PostgresqlStatement::name_of_run(const Parameters& parameters) const
 void PostgresqlStatement::execute(const Prepared& prepared) {
   close_cursor();
   result_.reset();
+  is_expected_ = false;
   row_ = -1;
   const Parameters given = parameters();
   const bool has_cursor = is_in_parts_ && channel_.transaction() != 0;
   has_all_ = !has_cursor;
   if (has_cursor) {
     const std::string name = channel_.make_name("c");
+    size_ = {};
     result_ = channel_.exchange([&](Session& session) {
       session.add_statement("DECLARE " + name + " NO SCROLL CURSOR FOR " + prepared.text.sql,
                             prepared.parameter_types, given);
-      session.add_statement("FETCH " + std::to_string(rows_of_part) + " FROM " + name);
+      session.add_statement(fetch(name));
     });
     cursor_ = name;
     transaction_ = channel_.transaction();
@@ -111,23 +111,23 @@ void PostgresqlStatement::execute(const Prepared& prepared) {
   }
 }
 
-void PostgresqlStatement::fetch() {
-  row_ = -1;
-  result_ = channel_.exchange([&](Session& session) {
-    session.add_statement("FETCH " + std::to_string(rows_of_part) + " FROM " + cursor_);
-  });
+std::string PostgresqlStatement::fetch(const std::string& cursor) const {
+  return "FETCH " + std::to_string(size_.rows()) + " FROM " + cursor;
 }
 
 bool PostgresqlStatement::step() {
   if (!result_) execute(prepared_);
-  if (++row_ < count_rows(result_)) return true;
-  has_all_ = has_all_ || count_rows(result_) < rows_of_part;
+  const int rows = count_rows(result_);
+  if (++row_ < rows) return true;
+  has_all_ = has_all_ || rows < size_.rows();
   if (has_all_) {
-    row_ = count_rows(result_);
+    row_ = rows;
     return false;
   }
-  fetch();
-  return ++row_ < count_rows(result_);
+  size_.learn(rows, static_cast<std::int64_t>(pq_.result_size(result_.get())));
+  result_ = channel_.exchange([&](Session& session) { session.add_statement(fetch(cursor_)); });
+  row_ = 0;
+  return count_rows(result_) > 0;
 }
 
 std::int64_t PostgresqlStatement::run() {
@@ -143,6 +143,18 @@ void PostgresqlStatement::run_later() {
   close_cursor();
   result_.reset();
   channel_.add_later([&](Session& session) { add_run(session); });
+}
+
+void PostgresqlStatement::run_with_next() {
+  close_cursor();
+  result_.reset();
+  row_ = -1;
+  has_all_ = true;
+  is_expected_ = true;
+  channel_.add_later([&](Session& session) { add_run(session); },
+                     [this](Result rows) {
+                       if (std::exchange(is_expected_, false)) result_ = std::move(rows);
+                     });
 }
 
 std::optional<std::int64_t> PostgresqlStatement::insert() {
@@ -192,7 +204,7 @@ void PostgresqlStatement::close_cursor() noexcept {
   const std::string name = std::exchange(cursor_, {});
   if (channel_.transaction() != transaction_ || channel_.session().has_failed()) return;
   try {
-    channel_.exchange([&](Session& session) { session.add_statement("CLOSE " + name); });
+    channel_.add_later([&](Session& session) { session.add_statement("CLOSE " + name); });
     // NOLINTNEXTLINE(bugprone-empty-catch): the transaction's end closes it
   } catch (const std::exception&) {
   }
@@ -202,6 +214,7 @@ void PostgresqlStatement::reset() {
   close_cursor();
   result_.reset();
   row_ = -1;
+  is_expected_ = false;
   for (Parameter& parameter : parameters_) parameter = {};
   Statement::reset();
 }

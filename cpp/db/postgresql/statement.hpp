@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "db/postgresql/channel.hpp"
+#include "db/postgresql/part_size.hpp"
 #include "db/postgresql/translation.hpp"
 #include "db/query.hpp"
 #include "db/symbols.hpp"
@@ -44,6 +45,7 @@ class PostgresqlStatement final : public Statement {
   bool step() override;
   std::int64_t run() override;
   void run_later() override;
+  void run_with_next() override;
   std::optional<std::int64_t> insert() override;
   std::string place_of(int index, std::size_t row) override;
   void reset() override;
@@ -51,6 +53,7 @@ class PostgresqlStatement final : public Statement {
   bool is_in_parts() const { return is_in_parts_; }
   // The types of the parameters.
   const std::vector<unsigned>& types() const { return prepared_.parameter_types; }
+  const std::vector<unsigned>& types_of_columns() const { return prepared_.column_types; }
   // Adds a run with the present parameters to a pipeline.
   void add_run(Session& session) const;
   // A text that only runs of this statement with these parameters have.
@@ -66,7 +69,7 @@ class PostgresqlStatement final : public Statement {
   Parameter& begin_bind(int index);
   // `prepared` has the same parameters as this statement.
   void execute(const Prepared& prepared);
-  void fetch();
+  std::string fetch(const std::string& cursor) const;
   void close_cursor() noexcept;
   Parameters parameters() const;
   std::string name_of_run(const Parameters& parameters) const;
@@ -82,6 +85,8 @@ class PostgresqlStatement final : public Statement {
   Result result_;
   int row_ = -1;               // of the result
   bool has_all_ = false;       // whether the result has the last row
+  bool is_expected_ = false;   // whether the result comes with that of the next request
+  PartSize size_;              // of the last part that was fetched
   std::vector<Value> values_;  // of the columns that were read
 };
 

@@ -38,6 +38,7 @@ void encode(const Value& value, unsigned type, std::string& out);
 // Appends an array of values, of which none is NULL.
 void encode_array(std::span<const Value> values, unsigned type, std::string& out);
 inline constexpr std::size_t length_size = 4;
+inline constexpr std::size_t size_of_int2 = 2;
 // Appends the length of a value and the value, as arrays and COPY have it; of NULL, the length -1.
 void encode_with_length(const Value& value, unsigned type, std::string& out);
 void append_int2(std::int64_t number, std::string& out);

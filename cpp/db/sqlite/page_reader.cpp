@@ -29,14 +29,9 @@ Value value_of(const sqlite_format::Value& value) {
 // Returns the names of columns as sqlite_format reads them.
 std::vector<std::string_view> names_of(std::vector<std::string_view> columns) {
   for (std::string_view& column : columns) {
-    if (column.starts_with("NULL AS ")) column = {};
+    if (column.starts_with(null_column)) column = {};
   }
   return columns;
-}
-
-std::string place_of(std::string_view table, std::string_view column, std::int64_t key) {
-  std::string place(table);
-  return place.append(".").append(column).append(" of key ").append(std::to_string(key));
 }
 
 }  // namespace
@@ -72,7 +67,7 @@ class PageReader::Scan final : public Statement {
     });
   }
   std::string place_of(int index, std::size_t row) override {
-    return sqlite::place_of(table_, names_.at(static_cast<std::size_t>(index)), keys_.at(row));
+    return db::place_of(table_, names_.at(static_cast<std::size_t>(index)), keys_.at(row));
   }
 
  private:
@@ -134,8 +129,8 @@ class PageReader::Lookup final : public Statement {
     return true;
   }
   std::string place_of(int index, std::size_t) override {
-    return sqlite::place_of(table_, split_select_list(columns_).at(static_cast<std::size_t>(index)),
-                            key_);
+    return db::place_of(table_, split_select_list(columns_).at(static_cast<std::size_t>(index)),
+                        key_);
   }
 
  private:

@@ -208,13 +208,12 @@ class App:
         elif operation.is_write:
             outcome = await self.writes.current().call(*request)
         else:
-            read = partial(self.store.call, *request)
-            if not self.reads_in_threads and _core.is_short(
-                caller.principal, row.operation, parameters
-            ):
-                outcome = read()  # a thread would take more time
-            else:
-                outcome = await asyncio.get_running_loop().run_in_executor(self._readers, read)
+            # A thread would take more time for a short read.
+            short = None if self.reads_in_threads else self.store.call_if_short(*request)
+            if short is None:
+                read = partial(self.store.call, *request)
+                short = await asyncio.get_running_loop().run_in_executor(self._readers, read)
+            outcome = short
         if isinstance(outcome, Error):
             raise outcome
         answer, is_replay = outcome

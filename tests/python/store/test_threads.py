@@ -13,6 +13,7 @@ pytest.importorskip("httpx2")
 from asgi_client import Asked
 from comptroller import _core, description
 from comptroller.http import EveryoneIsOperator, app
+from lines import claim, identity, load
 
 OPERATIONS = description.operations()
 CUSTOMER = "acme"
@@ -110,3 +111,25 @@ def test_short_reads_run_on_the_event_loop_and_others_in_threads(
         past = "/v2/identity/controls?active_at=2026-01-01T00:00:00Z"
         assert ask("GET", past).status_code == 200
         assert len(readers() - before) == 1
+
+
+@pytest.mark.parametrize(
+    "path", ["/v2/identity/identities", "/v2/changes?resources=identities", "/rewards/claims"]
+)
+def test_a_short_list_with_a_large_page_runs_in_a_thread(
+    operator: comptroller.Service, path: str
+) -> None:
+    """Other requests do not wait for it."""
+    large = {"metadata": {f"member-{number:02}": "x" * 500 for number in range(50)}}
+    addresses = [f"0x{number:040x}" for number in range(500)]
+
+    def threads_of(rows: int) -> int:
+        load(operator, "identities", *(identity(**large) for _ in range(rows)))
+        load(operator, "claims", *(claim(addresses=addresses) for _ in range(rows)))
+        before = readers()
+        with Asked(app(operator, authenticator=EveryoneIsOperator())) as ask:
+            assert ask("GET", path).json()["items"]
+            return len(readers() - before)
+
+    assert threads_of(3) == 0
+    assert threads_of(5) == 1

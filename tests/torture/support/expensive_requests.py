@@ -2,7 +2,8 @@
 
 The combinations follow from the description of the interface, so that a new filter is part of them.
 A filter has its most common stored values, and as many values as it accepts, so that a page visits
-as many records as it may.
+as many records as it may. Each combination has the largest limit of a page, and the largest one of
+a short read, which the server runs on its event loop.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import itertools
 import json
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,9 +21,15 @@ from urllib.parse import urlencode
 
 import comptroller
 from comptroller import routes
-from comptroller._core import Principal, Store
+from comptroller._core import Principal, Store, is_short
 
 MOST_VALUES = 100
+#: The limit of a page up to which a read may be short.
+SHORT_PAGE = 100
+#: The length of a query that is sent in a URL; the server accepts a line of 16 KiB.
+LONGEST_QUERY = 15_000
+#: What clients have only if it is granted by name.
+BY_NAME = "journal:read"
 TIME = "TimestampInput"
 EARLY, LATE = "2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z"
 #: Filters that are named otherwise than the member that they compare.
@@ -34,13 +41,15 @@ MEMBERS = {
     "address": "addresses",
     "name_prefix": "name",
 }
+#: A resource that no client may read.
+OPERATORS = "balances"
 #: Parameters that select no records.
 OTHERS = {"limit", "order", "page_cursor", "customer_id", "after", "X-Request-Id"}
 Pairs = list[tuple[str, str]]
 
 
 class Request(NamedTuple):
-    """A GET of a client."""
+    """A request of a client; `pairs` are its query."""
 
     operation: str
     path: str
@@ -48,13 +57,37 @@ class Request(NamedTuple):
     pairs: Pairs
 
     def http(self, token: str) -> str:
-        """Returns the request over HTTP: a form, because a query has at most 16 KiB."""
-        form = urlencode(self.pairs)
-        return (
-            f"POST {self.path} HTTP/1.1\r\nHost: localhost\r\nX-HTTP-Method-Override: GET\r\n"
-            f"Authorization: Bearer {token}\r\nContent-Length: {len(form)}\r\n"
-            f"Content-Type: application/x-www-form-urlencoded\r\n\r\n{form}"
-        )
+        """Returns the request over HTTP: with a form if the query is too long for a URL."""
+        query = urlencode(self.pairs)
+        if len(query) <= LONGEST_QUERY:
+            return http_request(token, "GET", f"{self.path}?{query}")
+        form, override = "application/x-www-form-urlencoded", "X-HTTP-Method-Override: GET\r\n"
+        return http_request(token, "POST", self.path, query, form, override)
+
+    @property
+    def name(self) -> str:
+        limit = dict(self.pairs)["limit"]
+        return f"{self.operation} with limit {limit} by {', '.join(self.filters) or 'nothing'}"
+
+
+def http_request(
+    token: str,
+    method: str,
+    path: str,
+    body: str = "",
+    type: str = "application/json",
+    more: str = "",
+) -> str:
+    """Returns a request over HTTP, with `more` lines of its head."""
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n{more}"
+    if body:
+        head += f"Content-Type: {type}\r\nContent-Length: {len(body.encode())}\r\n"
+    return f"{head}\r\n{body}"
+
+
+def all_scopes(customer: str) -> list[str]:
+    """Returns every scope that a client of a customer can have."""
+    return [*Principal(customer).scopes, BY_NAME]
 
 
 def stored_values(store: Path, customer: str) -> dict[str, Counter[str]]:
@@ -79,20 +112,21 @@ def stored_values(store: Path, customer: str) -> dict[str, Counter[str]]:
 
 
 def requests(values: dict[str, Counter[str]]) -> Iterator[Request]:
-    """Returns each list of a client with each combination of its filters."""
+    """Returns each list of a client with each combination of its filters, and with two limits."""
     description = json.loads((files("comptroller.http") / "openapi.json").read_bytes())
     rows = {row.operation: row for row in routes.ROWS}  # some have two paths
     for row in rows.values():
         parameters = _parameters(description, row)
         if row.method != "GET" or "limit" not in parameters or row.is_operators:
             continue
-        largest = [("limit", str(parameters["limit"]["maximum"]))]
+        limits = (SHORT_PAGE, parameters["limit"]["maximum"])
         choices = list(_choices(parameters, values))
         for count in range(len(choices) + 1):
             for chosen in itertools.combinations(choices, count):
                 names = tuple(name for name, _ in chosen)
                 pairs = [pair for _, each in chosen for pair in each]
-                yield Request(row.operation, row.path, names, largest + pairs)
+                for limit in limits:
+                    yield Request(row.operation, row.path, names, [("limit", str(limit)), *pairs])
 
 
 def _parameters(description: dict[str, Any], row: routes.Row) -> dict[str, dict[str, Any]]:
@@ -131,7 +165,8 @@ def _values(name: str, schema: dict[str, Any], stored: dict[str, Counter[str]]) 
     if schema.get("type") == "boolean":
         return ["true"]
     is_list = schema.get("type") == "array"
-    closed = (schema["items"] if is_list else schema).get("enum", [])
+    enum = (schema["items"] if is_list else schema).get("enum", [])
+    closed = [each for each in enum if each != OPERATORS]
     common = [each for each, _ in stored[MEMBERS.get(name, name)].most_common(MOST_VALUES)]
     if closed:
         common = [each for each in common if each in closed] or closed
@@ -148,46 +183,87 @@ class Measured(NamedTuple):
 
     milliseconds: float
     request: Request
+    outcome: str = "records"  # "none" if the page is empty, "refused" if it is invalid
 
 
-def measure(store: Path, customer: str, repeated: int = 200) -> tuple[int, list[Measured]]:
-    """Returns the number of combinations, and the slowest of them, the slowest first.
+class Search(NamedTuple):
+    """What a search found.
 
-    Each runs once, and the slowest ones three times more, in both orders.
+    Attributes:
+        outcomes: the number of combinations by outcome.
+        short: the slowest reads that the server runs on its event loop, the slowest first.
+        long: the slowest of all others.
     """
-    with _running(store, customer) as run:
+
+    outcomes: Counter[str]
+    short: list[Measured]
+    long: list[Measured]
+
+
+def measure(store: Path, customer: str, repeated: int = 100) -> Search:
+    """Returns the slowest reads of a client that has every scope, and each of which is permitted.
+
+    Each combination runs once, and the slowest ones three times more, in both orders.
+    """
+    with running(store, customer) as run:
         first = [run(request) for request in requests(stored_values(store, customer))]
-        slowest = sorted(first, key=lambda each: -each.milliseconds)[:repeated]
-        both = [
-            request._replace(pairs=[*request.pairs, ("order", order)])
-            for _, request in slowest
-            for order in ("ASC", "DESC")
-            if "changes" not in request.operation and "journal" not in request.operation
-        ]
-        both += [request for _, request in slowest if request.operation == "changes.list"]
-        again = [min(run(request) for _ in range(3)) for request in both]
-    return len(first), sorted(again, key=lambda each: -each.milliseconds)
+        slowest: dict[bool, list[Measured]] = {True: [], False: []}
+        for each in sorted(first, key=lambda each: -each.milliseconds):
+            kind = slowest[run.is_short(each.request)]
+            if len(kind) < repeated:
+                kind.append(each)
+        again = {
+            kind: sorted(
+                (run.best(request) for each in found for request in _in_both_orders(each.request)),
+                key=lambda each: -each.milliseconds,
+            )
+            for kind, found in slowest.items()
+        }
+    return Search(Counter(each.outcome for each in first), again[True], again[False])
 
 
-def measured(store: Path, customer: str, request: Request) -> Measured:
-    """Measures one request of a client."""
-    with _running(store, customer) as run:
-        return min(run(request) for _ in range(3))
+def _in_both_orders(request: Request) -> Iterator[Request]:
+    if request.operation in {"changes.list", "journal.list"}:  # which have one
+        yield request
+    else:
+        for order in ("ASC", "DESC"):
+            yield request._replace(pairs=[*request.pairs, ("order", order)])
+
+
+class Running:
+    """Runs requests of a client in the core."""
+
+    def __init__(self, store: Store, principal: Principal) -> None:
+        self._store = store
+        self._principal = principal
+
+    def __call__(self, request: Request) -> Measured:
+        began = time.perf_counter()
+        try:
+            answer = self._store.call(
+                self._principal, request.operation, request.pairs, None, None
+            )[0]
+            outcome = "none" if answer.startswith(b'{"items":[]') else "records"
+        except comptroller.InvalidRequest:
+            outcome = "refused"
+        return Measured((time.perf_counter() - began) * 1000, request, outcome)
+
+    def best(self, request: Request) -> Measured:
+        """Returns the fastest of three runs."""
+        return min((self(request) for _ in range(3)), key=lambda each: each.milliseconds)
+
+    def is_short(self, request: Request) -> bool:
+        try:
+            return is_short(self._principal, request.operation, request.pairs)
+        except comptroller.InvalidRequest:
+            return True
 
 
 @contextmanager
-def _running(store: Path, customer: str) -> Iterator[Callable[[Request], Measured]]:
-    """Yields a function that runs a request in the core."""
+def running(store: Path, customer: str) -> Iterator[Running]:
+    """Yields what runs requests of a client that has every scope."""
     opened = Store(str(store))
-    principal = Principal(customer)
-
-    def run(request: Request) -> Measured:
-        began = time.perf_counter()
-        with suppress(comptroller.InvalidRequest, comptroller.Forbidden):  # which cost little
-            opened.call(principal, request.operation, request.pairs, None, None)
-        return Measured((time.perf_counter() - began) * 1000, request)
-
     try:
-        yield run
+        yield Running(opened, Principal(customer, None, all_scopes(customer)))
     finally:
         opened.close()

@@ -176,6 +176,43 @@ TEST_CASE("what was read ahead is used once, in its snapshot") {
   CHECK(read(2) > later);
 }
 
+TEST_CASE("a query runs with the next one, also if it is reset or comes first") {
+  if (!server_address()) return;
+  Things things;
+  constexpr const char* sql =
+      "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 0 * ?::bigint";
+  const auto clock = [&] { return things.connection.query(sql); };
+  const auto now = [&] {
+    Query row = clock();
+    REQUIRE(row.bind(1, std::int64_t{0}).step());
+    return row.number(0);
+  };
+  const Snapshot snapshot(things.connection);
+  {
+    Query early = clock();
+    early.bind(1, std::int64_t{0}).run_with_next();
+    std::ignore = now();
+    const std::int64_t after = now();
+    REQUIRE(early.step());
+    CHECK(early.number(0) < after);
+    CHECK_FALSE(early.step());
+  }
+  std::int64_t before = 0;
+  {
+    Query unread = clock();
+    unread.bind(1, std::int64_t{1}).run_with_next();
+  }
+  before = now();
+  CHECK(now() > before);
+  Query first = clock();
+  first.bind(1, std::int64_t{2}).run_with_next();
+  before = now();
+  REQUIRE(first.step());
+  CHECK(first.number(0) < before);
+  CHECK(first.bind(1, std::int64_t{3}).step());
+  CHECK(first.number(0) > before);
+}
+
 TEST_CASE("behind a pooler, which keeps all statements, a connection is replaced in time") {
   if (!server_address()) return;
   Things things;
