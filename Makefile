@@ -71,7 +71,7 @@ test-postgresql: .venv/package .venv/postgresql/created build/coverage/build.nin
 	@COMPTROLLER_TEST_ENGINE=postgresql $(BIN)/python tests/python/support/postgresql_server.py \
 	  xargs -P $(CORES) -I{} build/coverage/comptroller_tests --no-version --minimal -sf='*{}' \
 	  < <(ls tests/cpp/store/{list_*,many_*,columns,control_history,merge}.cpp \
-	    tests/cpp/{db/postgresql,service,arrow,load}/*.cpp)
+	    tests/cpp/{db/postgresql,service,arrow,load,export}/*.cpp)
 	@echo "== tests with PostgreSQL"
 	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m 'postgresql and not slow' tests/python/postgresql
 

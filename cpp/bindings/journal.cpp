@@ -4,7 +4,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings/bindings.hpp"
-#include "bindings/gil.hpp"
+#include "bindings/interruptible.hpp"
 #include "bindings/store.hpp"
 #include "journal/note.hpp"
 #include "model/error.hpp"
@@ -24,12 +24,7 @@ journal::SigningKey signing_key(const std::string& name, const std::string& seed
 
 // Runs a function of the service without the GIL, and returns its text.
 py::bytes answer(const Store& store, const auto& work) {
-  std::string text;
-  {
-    const GilReleased released;
-    text = work(*store.service());
-  }
-  return {text};
+  return {interruptibly([&] { return work(*store.service()); })};
 }
 
 }  // namespace
@@ -86,7 +81,7 @@ void bind_journal(py::module_& module) {
       [](const Store& store, const Principal& principal, std::optional<std::uint64_t> size) {
         service::JournalHead head;
         {
-          const GilReleased released;
+          const InterruptibleCall interruptible;
           service::Service& service = *store.service();
           head = size ? service::earlier_head(service, principal, *size)
                       : service::journal_head(service, principal);
@@ -116,7 +111,7 @@ void bind_journal(py::module_& module) {
       "archive_journal",
       [](const Store& store, const Principal& principal, std::uint64_t size, std::string sha256,
          std::string root) {
-        const GilReleased released;
+        const InterruptibleCall interruptible;
         service::archive_journal(*store.service(), principal,
                                  {size, std::move(sha256), std::move(root)});
       },

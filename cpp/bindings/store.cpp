@@ -9,6 +9,7 @@
 #include "arrow/stream.hpp"
 #include "bindings/bindings.hpp"
 #include "bindings/gil.hpp"
+#include "bindings/interruptible.hpp"
 #include "bindings/python_input.hpp"
 #include "db/postgresql/database.hpp"
 #include "db/postgresql/libpq.hpp"
@@ -37,30 +38,6 @@ namespace comptroller::bindings {
 namespace {
 
 using service::Service;
-
-thread_local bool may_handle_signals = false;
-
-// Releases the GIL for a call of the core. A Python signal handler that raises interrupts the call.
-// Other threads of the core, such as those of a stream, never wait for the GIL, because the thread
-// that holds it may be waiting for them.
-class InterruptibleCall {
- public:
-  InterruptibleCall() { may_handle_signals = true; }
-  ~InterruptibleCall() { may_handle_signals = was_; }
-  InterruptibleCall(const InterruptibleCall&) = delete;
-  InterruptibleCall& operator=(const InterruptibleCall&) = delete;
-
- private:
-  bool was_ = may_handle_signals;
-  GilReleased released_;
-};
-
-// Runs `call` as an interruptible call and returns its result.
-template <class Call>
-auto interruptibly(const Call& call) {
-  const InterruptibleCall interruptible;
-  return call();
-}
 
 // Runs Python's signal handlers, which may raise.
 void handle_signals() {

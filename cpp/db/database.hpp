@@ -204,6 +204,7 @@ struct Filling {
   std::string_view table = {};         // empty: no table is filled
   std::uint64_t bytes = 0;             // approximate size of the input
   bool is_patient = false;             // waits longer for other writers
+  bool is_hasty = false;               // fails at once beside another bulk write, if the driver can
   bool may_be_joined = false;          // other writes may run meanwhile, if the driver can
   bool has_own_symbols = false;        // new symbols are part of the transaction
   std::int64_t symbols_of_others = 0;  // the number of keys that `begin` leaves to other writes

@@ -139,7 +139,6 @@ class Loader {
   void make_missing_indexes() {
     try {
       service_.make_missing_indexes();
-    } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the next opening makes them
     } catch (...) {
       if (options_.account) options_.account(json::to_text(std::move(tally_).result()));
       throw;

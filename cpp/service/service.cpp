@@ -27,15 +27,19 @@ namespace {
 constexpr std::size_t max_idempotency_key = 255;
 constexpr std::chrono::milliseconds between_sequencing{50};
 
-// Makes the indexes that a write beside others leaves out. While a bulk write runs, this is left to
-// its end, or to the next program that opens the store.
+// Makes the indexes that a write beside others leaves out. If other writers are busy, this is left
+// to the end of their load, or to the next program that opens the store.
 void make_operator_indexes(db::Database& database) {
   if (!store::lacks_operator_indexes(*database.reader())) return;
-  if (!database.write_unless_bulk([](db::Connection&) {})) return;
-  database.write_bulk([](db::Connection& connection) {
+  const auto make = [](db::Connection& connection, db::Connection*) {
     store::make_operator_indexes(connection);
     return true;
-  });
+  };
+  try {
+    database.fill({.is_hasty = true})->write(make);
+  } catch (const Error& error) {
+    if (error.code() != Code::unavailable) throw;
+  }
 }
 
 // Creates the initial contents of a store: its secret, the default customer, the readable views.

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,9 +20,13 @@ pytestmark = pytest.mark.promise(16, minutes=10)
 
 BACKUPS = 50
 CLAIMS = 20_000
+#: Processes that write at once, and the threads of each.
+WRITERS = 3
 THREADS = 4
+#: Writes that are answered while backups run, in all.
+LEAST_WRITES = 500
 
-# Writes from several threads. Prints the number of each answered write, so that the reader of the
+# Writes from several threads. Prints the name of each answered write, so that the reader of the
 # output knows which were answered before it began a backup.
 WRITER = """
 import itertools, os, sys, threading, time
@@ -32,10 +37,10 @@ numbers = itertools.count()
 
 def work():
     while True:
-        number = next(numbers)
-        service.identities.put(id=f"i-{number}", user_disabled=True)
-        os.write(1, b"%d\\n" % number)
-        time.sleep(0.1)  # so that the store grows slowly
+        name = f"i-{os.getpid()}-{next(numbers)}"
+        service.identities.put(id=name, user_disabled=True)
+        os.write(1, name.encode() + b"\\n")
+        time.sleep(0.02)  # so that the store does not grow faster than it is checked
 
 threads = [threading.Thread(target=work, daemon=True) for _ in range(int(sys.argv[2]))]
 for thread in threads:
@@ -45,36 +50,40 @@ os._exit(0)
 """
 
 
-class Writer:
-    """A process that writes until it is killed, and what it acknowledged."""
+class Writers:
+    """Processes that write until they are killed, and what they acknowledged."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
-        self.process = process
+    def __init__(self, processes: list[subprocess.Popen[bytes]], log: Path) -> None:
+        self._processes = processes
         self._log = log
 
     def answered(self) -> set[str]:
         """Returns the ids of the answered writes."""
         lines = self._log.read_bytes()
-        return {f"i-{int(line)}" for line in lines[: lines.rfind(b"\n") + 1].split()}
+        return set(lines[: lines.rfind(b"\n") + 1].decode().split())
 
     def wait_for_more(self) -> None:
-        """Waits until it has answered a write since now."""
+        """Waits until they have answered a write since now."""
         before = self._log.stat().st_size
         while self._log.stat().st_size == before:
-            assert self.process.poll() is None
+            assert all(process.poll() is None for process in self._processes)
 
 
 @contextmanager
-def writing(store: Path) -> Iterator[Writer]:
+def writing(store: Path, writers: int = 1) -> Iterator[Writers]:
     log = store.with_name("answered")
     with log.open("wb") as output:
         command = [sys.executable, "-c", WRITER, str(store), str(THREADS)]
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output)
+        processes = [
+            subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output) for _ in range(writers)
+        ]
         try:
-            yield Writer(process, log)
+            yield Writers(processes, log)
         finally:
-            process.kill()
-            process.communicate()
+            for process in processes:
+                process.kill()
+            for process in processes:
+                process.communicate()
 
 
 def back_up(store: Path, copy: Path) -> None:
@@ -109,21 +118,29 @@ def make_store(path: Path) -> Path:
 def test_backups_under_write_load(tmp_path: Path, figures: dict[str, Any]) -> None:
     """50 backups under write load are sound and hold every write answered before they began."""
     store = make_store(tmp_path / "store.db")
-    required = found = 0
-    with writing(store) as writer:
+    required = found = written = 0
+    seconds = 0.0
+    with writing(store, WRITERS) as writers:
         for _ in range(BACKUPS):
-            writer.wait_for_more()
-            before = writer.answered()
+            writers.wait_for_more()
+            before = writers.answered()
             copy = tmp_path / "copy.db"
+            began = time.monotonic()
             back_up(store, copy)
+            seconds += time.monotonic() - began
+            written += len(writers.answered()) - len(before)
             stored = identities(copy)
             assert before <= stored
             required += len(before)
             found += len(stored)
             copy.unlink()
     figures["backups"] = BACKUPS
+    figures["writers"] = f"{WRITERS} processes with {THREADS} threads"
+    figures["writes answered while backups ran"] = written
+    figures["per second"] = written / seconds
     figures["writes answered before a backup, found in it"] = required
     figures["writes answered meanwhile, found in it"] = found - required
+    assert written >= LEAST_WRITES
 
 
 @pytest.mark.parametrize("keeps_log", [False, True], ids=["steps of the guide", "old log kept"])
@@ -131,11 +148,11 @@ def test_restore(tmp_path: Path, figures: dict[str, Any], keeps_log: bool) -> No
     """A backup replaces the store of a killed program: the restored store is right, or refused"""
     store = make_store(tmp_path / "store.db")
     copy = tmp_path / "copy.db"
-    with writing(store) as writer:
-        writer.wait_for_more()
+    with writing(store) as writers:
+        writers.wait_for_more()
         back_up(store, copy)
-        writer.wait_for_more()
-    stored, answered = identities(copy), writer.answered()
+        writers.wait_for_more()
+    stored, answered = identities(copy), writers.answered()
     beside = [path for path in tmp_path.glob("store.db-*") if not keeps_log]
     assert keeps_log or Path(f"{store}-wal") in beside
     for path in beside:

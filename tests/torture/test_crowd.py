@@ -10,6 +10,7 @@ import subprocess
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import comptroller
@@ -25,8 +26,18 @@ pytestmark = pytest.mark.promise(15, minutes=MINUTES + 8)
 CLIENTS = 64
 GROWTH = 1.05
 END_WITHIN_S = 10
-#: Lists, at most so many times as long as a response without a read.
+#: Promise 15: of 64 clients that send lists and 10 % creates, the p99 of lists is at most so many
+#: times that of 64 clients that send only a request without a read.
 LIST_P99 = 12
+PROMISED = {"list": 90, "create": 10}
+#: The same in the crowd, whose loads, exports and floods share the cores with the clients. A first
+#: bound. The trivial request of the crowd itself is no measure: what blocks the event loop delays
+#: it, too.
+CROWD_P99 = 60
+MEASURED_S = 30
+A_MINUTE = 60
+#: What the crowd counts for well-behaved clients without a whole answer.
+DROPPED = {"request dropped at the end of_behave", "answer cut off for_behave"}
 #: An export on a busy machine keeps its state of the store for some seconds.
 LOG_MIB = 512
 #: Their pages fill the cache of the writer, 64 MiB, before the clients begin.
@@ -54,16 +65,38 @@ def seconds_to_end(process: subprocess.Popen[str]) -> float:
     return time.monotonic() - began
 
 
+def percentile_ms(seconds: list[float], part: float) -> float:
+    """Returns a percentile of durations in order."""
+    return seconds[int(len(seconds) * part)] * 1000
+
+
 def test_a_crowd_for_minutes(tmp_path: Path, million_claims: Path, figures: dict[str, Any]) -> None:
-    """64 clients over 1,000,000 claims, 4 of them harmful, then SIGTERM"""
+    """64 clients over 1,000,000 claims, 4 of them harmful, then SIGTERM
+
+    Each request of a well-behaved client that was sent before the signal, on a connection that had
+    an answer before, gets a whole answer.
+    """
     store = Path(shutil.copyfile(million_claims, tmp_path / "store.db"))
     with comptroller.open(store, read_only=True) as service:
         pages = (service.claims.list(limit=1000, order=order) for order in ("ASC", "DESC"))
         ids = [claim.id for page in pages for claim in page]
     with ThreadPoolExecutor(1) as waiting, serving("--db", str(store), cwd=tmp_path) as server:
         crowd = Crowd(server.address, asyncio.run(prepare(server.address, store)), ids, seed=15)
+        alone = asyncio.run(crowd.measure(CLIENTS, MEASURED_S, {"trivial": 1}))["trivial"]
+        promised = asyncio.run(crowd.measure(CLIENTS, MEASURED_S, PROMISED))["list"]
+        trivial_p99, list_p99 = (percentile_ms(each, 0.99) for each in (alone, promised))
+        figures["64 clients, only trivial requests, p50 / p99, ms"] = (
+            f"{percentile_ms(alone, 0.5):.1f} / {trivial_p99:.1f}"
+        )
+        figures["64 clients, lists and 10 % creates, list p50 / p99, ms"] = (
+            f"{percentile_ms(promised, 0.5):.1f} / {list_p99:.1f}"
+        )
+        under_load: list[float] = []
         at_rest: list[Resources] = []
         ended: list[Future[float]] = []
+
+        def load() -> None:
+            under_load.append(resources(server.process.pid).rss_mib)
 
         def rest() -> None:
             at_rest.append(resources(server.process.pid))
@@ -73,7 +106,7 @@ def test_a_crowd_for_minutes(tmp_path: Path, million_claims: Path, figures: dict
             server.process.send_signal(signal.SIGTERM)
             ended.append(waiting.submit(seconds_to_end, server.process))
 
-        asyncio.run(crowd.run(CLIENTS, MINUTES, rest, end))
+        asyncio.run(crowd.run(CLIENTS, MINUTES, load, rest, end))
         # The slow reader ends later: the system still holds what it has not read.
         seconds = ended[0].result()
         code = server.process.returncode
@@ -83,14 +116,22 @@ def test_a_crowd_for_minutes(tmp_path: Path, million_claims: Path, figures: dict
     p99_of: dict[str, float] = {}
     for name in SHARES:
         times = sorted(crowd.seconds[name])
-        p50, p99_of[name] = (times[int(len(times) * part)] * 1000 for part in (0.5, 0.99))
+        p50, p99_of[name] = (percentile_ms(times, part) for part in (0.5, 0.99))
         figures[f"{name} p50 / p99, ms"] = f"{p50:.1f} / {p99_of[name]:.1f}"
     first, last = at_rest
     figures["RSS at rest after a minute / at the end, MiB"] = (
         f"{first.rss_mib:.1f} / {last.rss_mib:.1f}"
     )
+    second, latest = (median(part) for part in (under_load[:A_MINUTE], under_load[-A_MINUTE:]))
+    figures["median RSS under load in the second / last minute, MiB"] = (
+        f"{second:.1f} / {latest:.1f}"
+    )
     figures["descriptors at rest"] = f"{first.descriptors} / {last.descriptors}"
     figures["seconds to end"] = seconds
+    figures["requests in flight at the end"] = crowd.waiting
+    figures["of these, without a whole answer"] = sum(
+        count for (name, _), count in crowd.counts.items() if name in DROPPED
+    )
     figures["answers by status"] = ", ".join(
         f"{name} {status}: {count:,}"
         for (name, status), count in sorted(crowd.counts.items())
@@ -110,9 +151,12 @@ def test_a_crowd_for_minutes(tmp_path: Path, million_claims: Path, figures: dict
     assert not [name for name, _ in crowd.counts if name.endswith("_behave")]
     assert (code, "Traceback" in log) == (0, False)
     assert seconds < END_WITHIN_S
-    assert p99_of["list"] <= LIST_P99 * p99_of["trivial"]
+    assert crowd.waiting >= CLIENTS / 2
+    assert list_p99 <= LIST_P99 * trivial_p99
+    assert p99_of["list"] <= CROWD_P99 * trivial_p99
     assert figures["size of the log, MiB"] <= LOG_MIB
     assert last.rss_mib <= first.rss_mib * GROWTH
+    assert latest <= second * GROWTH
     assert last.descriptors <= first.descriptors * GROWTH
     with comptroller.open(store) as service:
         assert service.check()["ok"]

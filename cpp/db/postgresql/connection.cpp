@@ -323,8 +323,13 @@ bool PostgresqlConnection::begin_write_unless_bulk(std::chrono::milliseconds max
   }
 }
 
-void PostgresqlConnection::begin_bulk(std::chrono::milliseconds max_wait) {
-  begin_with(Mode::writing_alone, begin_writing(max_wait, "SHARE ROW EXCLUSIVE MODE"));
+void PostgresqlConnection::begin_bulk(std::chrono::milliseconds max_wait, bool is_hasty) {
+  auto statements = begin_writing(max_wait, "SHARE ROW EXCLUSIVE MODE");
+  if (is_hasty) {  // the mode of joined bulk writes, which ordinary writes permit
+    const std::string probe = "LOCK TABLE " + writer_lock() + " IN SHARE UPDATE EXCLUSIVE MODE";
+    statements.insert(std::prev(statements.end()), probe + " NOWAIT");
+  }
+  begin_with(Mode::writing_alone, std::move(statements));
 }
 
 JournalLock PostgresqlConnection::lock_journal(bool waits) {

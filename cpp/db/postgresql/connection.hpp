@@ -74,10 +74,11 @@ class PostgresqlConnection final : public Connection, public Channel {
   // Begin a write transaction, which ends with commit or roll_back. A statement waits for locks for
   // at most `max_wait`. A bulk write runs alone: all others wait until it ends. A joined one runs
   // beside ordinary writes, but not beside another such one. begin_write_unless_bulk returns false,
-  // and begins nothing, if a bulk write that runs alone runs or waits.
+  // and begins nothing, if a bulk write that runs alone runs or waits. A hasty one fails at once if
+  // another bulk write runs.
   void begin_write(std::chrono::milliseconds max_wait);
   bool begin_write_unless_bulk(std::chrono::milliseconds max_wait);
-  void begin_bulk(std::chrono::milliseconds max_wait);
+  void begin_bulk(std::chrono::milliseconds max_wait, bool is_hasty);
   void begin_joined_bulk(std::chrono::milliseconds max_wait);
 
  private:

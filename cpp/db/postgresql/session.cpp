@@ -13,6 +13,7 @@ namespace comptroller::db::postgresql {
 namespace {
 
 constexpr std::chrono::seconds max_wait_to_connect{10};
+constexpr int checks_per_interval = 5;  // before requests, as no thread is woken for them
 // A server that does not end a canceled statement soon is not reachable.
 constexpr std::chrono::seconds max_wait_for_canceled{5};
 
@@ -158,7 +159,7 @@ void Session::check_sent(int is_sent) {
 void Session::check_interrupt() {
   if (Clock::now() < next_check_) return;
   interrupt_.check();
-  next_check_ = Clock::now() + check_interval;
+  next_check_ = Clock::now() + check_interval / checks_per_interval;
 }
 
 void Session::add_statement(const std::string& sql) {

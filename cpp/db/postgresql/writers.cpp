@@ -85,7 +85,7 @@ void Writers::write_bulk(const Filling& filling, const Pool::Connect& connect_al
   const auto alone = filling.has_own_symbols ? connect_alone() : nullptr;
   PostgresqlConnection* const connection = alone ? alone.get() : lent.get();
   filling.may_be_joined ? connection->begin_joined_bulk(max_wait)
-                        : connection->begin_bulk(max_wait);
+                        : connection->begin_bulk(max_wait, filling.is_hasty);
   if (work(*connection)) connection->commit();
 }
 

@@ -23,6 +23,7 @@ _UNREACHABLE = re.compile(
     "the database accepts only reads, "
 )
 _REPORTS = re.compile("the database reports: (?!canceling statement due to statement timeout)")
+_FILE = re.compile(r"(?:^|[\s`(])/\S")
 _SEE_LOG = "see the log of the server by the request id"
 _log = logging.getLogger(__name__)
 
@@ -50,7 +51,8 @@ def headers(error: Error) -> list[tuple[bytes, bytes]]:
 def document(error: Error, request_id: str) -> bytes:
     """Returns the problem document of an error.
 
-    What a database, or the failure to reach it, says about its place is logged instead.
+    The names of files, and what a database or the failure to reach it says about its place, are
+    logged instead.
     """
     detail = _public_detail(error)
     if detail != error.detail:
@@ -75,12 +77,18 @@ def _public_detail(error: Error) -> str:
         return error.detail
     is_unreachable = _UNREACHABLE.search(error.detail) is not None
     if not is_unreachable and not _REPORTS.search(error.detail):
-        return error.detail
+        if not _FILE.search(error.detail):
+            return error.detail
+        return f"the server cannot use one of its files; {_remedy(error)}"
     if error.code == "outcome-unknown":
         return (
             "the connection to the database was lost; the write may have been executed: repeat it "
             "with the same Idempotency-Key, or read the record first"
         )
     what = "cannot be reached" if is_unreachable else "could not execute the request"
-    remedy = "try again later" if error.status == HTTPStatus.SERVICE_UNAVAILABLE else _SEE_LOG
-    return f"the database {what}; {remedy}"
+    return f"the database {what}; {_remedy(error)}"
+
+
+def _remedy(error: Error) -> str:
+    is_temporary = error.status == HTTPStatus.SERVICE_UNAVAILABLE
+    return "try again later" if is_temporary else _SEE_LOG

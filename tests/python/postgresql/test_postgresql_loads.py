@@ -16,8 +16,8 @@ import comptroller
 import msgspec
 import pytest
 from comptroller import Service
-from examples import accounted
-from lines import claim
+from examples import accounted, group_id
+from lines import at, claim, group, load
 from postgresql_server import Connection
 
 _LINES = 20_000
@@ -320,3 +320,65 @@ def test_a_load_in_parts_beside_writers_of_its_ids_accounts_for_each_line(
         name: getattr(result, name) for name in ("inserted", "updated", "unchanged", "rejected")
     }
     assert (journal[parts[-1]].batch or {}).items() >= counts.items()
+
+
+_LOCK_WAITS = (
+    "SELECT count(*) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+)
+
+
+def _waiting(connection: Connection) -> int:
+    return int(connection.execute(_LOCK_WAITS)[0][0] or 0)
+
+
+@pytest.mark.parametrize("owner", ["acme", "globex"])
+def test_a_claim_may_name_a_group_that_a_load_stores(store_path: str, owner: str) -> None:
+    """The load waits after it has inserted the group. A claim of its customer is stored, one of
+    another customer is refused or makes the load reject the group.
+    """
+    groups = [group(id=group_id(number), customer_id="acme") for number in (1, 2)]
+    changed = {**groups[1], "name": "South", "updated_at": at(1)}
+    named = claim(
+        id="c",
+        customer_id=owner,
+        payout_group_id=group_id(1),
+        onchain_status="CONFIRMED",
+        confirmed_at=at(1),
+    )
+
+    def put(svc: Service) -> str:
+        try:
+            return svc.claims.put(named).id
+        except comptroller.Conflict as error:
+            return error.code
+
+    with (
+        comptroller.open(store_path) as loader,
+        comptroller.open(store_path) as beside,
+        closing(Connection(store_path)) as other,
+        closing(Connection(store_path)) as watch,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        load(loader, "payout-groups", groups[1])
+        other.execute("BEGIN")
+        other.execute("SELECT * FROM payout_groups FOR UPDATE")
+        loading = threads.submit(loader.load, "payout-groups", [groups[0], changed])
+        while not _waiting(watch):
+            assert not loading.done(), loading.result()
+        putting = threads.submit(put, beside)
+        while not putting.done() and _waiting(watch) < 2:
+            pass
+        other.execute("COMMIT")
+        is_loaded, answer = loading.result().committed, putting.result()
+        checked = beside.check()
+        assert checked["ok"], checked["findings"]
+        assert beside.journal.verify().ok
+        stored = [each.id for each in beside.claims.list()]
+        assert answer == ("c" if stored else "already-exists")
+        # Otherwise one of them was refused, and the other one was not.
+        assert (is_loaded, bool(stored)) in (
+            [(True, True)] if owner == "acme" else [(True, False), (False, True)]
+        )
+        if owner == "acme":
+            assert beside.payout_groups.get(group_id(1)).last_claim_all_at == at(1)

@@ -18,6 +18,7 @@ from postgresql_server import Server
 
 _SOCKET = ".s.PGSQL.5432"
 _SYNC, _EXECUTE = b"S", b"E"
+_ENDS_OF_COPY = (b"c", b"f")
 
 
 class Batch(NamedTuple):
@@ -40,6 +41,10 @@ class Proxy:
 
     Its folder has a socket, like that of the server. Use it as a context manager.
 
+    Attributes:
+        bytes_left: if set, the number of bytes of answers that are still passed on, of all
+            connections; the connection of the last one is then cut, and the attribute unset.
+
     Args:
         server: to which the requests are passed.
         before: called before each batch.
@@ -50,9 +55,10 @@ class Proxy:
     def __init__(
         self, server: Server, before: Callable[[Batch], bool], *, by_statement: bool = False
     ) -> None:
+        self.bytes_left: int | None = None
         self._upstream = str(server.folder / _SOCKET)
         self._before = before
-        self._ends = (_SYNC, b"Q", b"X", *([_EXECUTE] if by_statement else []))
+        self._ends = (_SYNC, b"Q", b"X", *_ENDS_OF_COPY, *([_EXECUTE] if by_statement else []))
         self._folder = TemporaryDirectory(prefix="comptroller-proxy-", dir="/tmp")
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(str(Path(self._folder.name) / _SOCKET))
@@ -109,7 +115,16 @@ class Proxy:
     def _pass_answers(self, client: socket.socket, upstream: socket.socket, _number: int) -> None:
         with suppress(OSError):
             while data := upstream.recv(1 << 16):
-                client.sendall(data)
+                if self.bytes_left is None:
+                    client.sendall(data)
+                    continue
+                passed = data[: self.bytes_left]
+                self.bytes_left -= len(passed)
+                client.sendall(passed)
+                if self.bytes_left == 0:
+                    self.bytes_left = None
+                    upstream.shutdown(socket.SHUT_RDWR)
+                    break
         with suppress(OSError):
             client.shutdown(socket.SHUT_RDWR)
 
@@ -124,8 +139,8 @@ def _read(reader: object, size: int) -> bytes:
 class Steps:
     """Holds one write back before one of its batches.
 
-    A write begins with the batch that begins its transaction. `arm` names the batch; the write
-    then waits at it until `release`.
+    A write begins with the lock of all writers; without NOWAIT, because a write of the background
+    begins with it. `arm` names the batch; the write then waits at it until `release`.
     """
 
     def __init__(self) -> None:
@@ -158,7 +173,7 @@ class Steps:
         with self._lock:
             if self._at is None or not batch.executes:
                 return True
-            begins = b"READ COMMITTED READ WRITE" in batch.data and b"NOWAIT" not in batch.data
+            begins = b"LOCK TABLE" in batch.data and b"NOWAIT" not in batch.data
             if begins and self._connection is None:
                 self._connection = batch.connection
             if batch.connection != self._connection:

@@ -5,13 +5,28 @@ from __future__ import annotations
 import base64
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import comptroller
 import pytest
 
 URL = "https://hooks.example.com/comptroller"
+#: The id of no webhook.
+UNKNOWN = "01900000-0000-7000-8000-0000000000c1"
+#: Every operation on one webhook.
+OPERATIONS: dict[str, Callable[[Any, str], object]] = {
+    "get": lambda webhooks, key: webhooks.get(key),
+    "secret": lambda webhooks, key: webhooks.secret(key),
+    "update": lambda webhooks, key: webhooks.update(key, description="taken"),
+    "rotate": lambda webhooks, key: webhooks.rotate(key),
+    "test": lambda webhooks, key: webhooks.test(key),
+    "replay": lambda webhooks, key: webhooks.replay(key, since="2026-01-01"),
+    "deliveries": lambda webhooks, key: webhooks.deliveries(key),
+    "delete": lambda webhooks, key: webhooks.delete(key),
+}
 
 
 def test_a_webhook_is_created_changed_and_deleted(operator: comptroller.Service) -> None:
@@ -105,6 +120,18 @@ def test_a_type_that_no_event_has_is_refused(operator: comptroller.Service, patt
         operator.webhooks.create(url=URL, event_types=pattern)
 
 
+def refusal(
+    act: Callable[[Any, str], object], svc: comptroller.Service, id: str
+) -> tuple[object, ...]:
+    """Returns all that an error says, but for the id."""
+    with pytest.raises(comptroller.NotFound) as raised:
+        act(svc.webhooks, id)
+    error = raised.value
+    texts = [error.detail, str(error), *(each.message for each in error.errors)]
+    shown = [text.replace(id, "ID") for text in texts]
+    return error.code, error.status, error.existing, [each.field for each in error.errors], *shown
+
+
 def test_a_client_sees_only_its_own(
     acme: comptroller.Service, operator: comptroller.Service, open_as
 ) -> None:
@@ -113,10 +140,13 @@ def test_a_client_sees_only_its_own(
     others = operator.webhooks.create(url=URL, customer_id="other")
     everyones = operator.webhooks.create(url=URL)
     assert acme.webhooks.list() == (own,)
-    for hidden in (others.id, everyones.id):
-        for act in ("get", "secret", "rotate", "test", "deliveries", "delete"):
-            with pytest.raises(comptroller.NotFound):
-                getattr(acme.webhooks, act)(hidden)
+    without_id = {name for name in dir(acme.webhooks) if not name.startswith("_")} - set(OPERATIONS)
+    assert without_id == {"create", "list"}
+    for name, act in OPERATIONS.items():
+        unknown = refusal(act, acme, UNKNOWN)
+        for hidden in (others, everyones):
+            assert refusal(act, acme, hidden.id) == unknown, name
+    assert [operator.webhooks.get(each.id) for each in (others, everyones)] == [others, everyones]
     with pytest.raises(comptroller.Forbidden):
         acme.webhooks.create(url=URL, customer_id="other")
     reader = open_as(customer="acme", scopes=["webhooks:read"])

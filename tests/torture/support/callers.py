@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -22,13 +24,20 @@ class CutOff(Exception):
 
 
 class Caller:
-    """A client with one connection at a time, which it opens when it needs one."""
+    """A client with one connection at a time, which it opens when it needs one.
+
+    Attributes:
+        waits_since: when the current request was passed to the system completely, on a connection
+            that had an answer before; infinity before that, and on other connections.
+    """
 
     def __init__(self, address: str, **fields: str) -> None:
         place = urlsplit(address)
         self._place = (place.hostname, place.port)
         self._fields = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._has_answer = False
+        self.waits_since = inf
 
     async def ask(self, method: str, path: str, body: bytes = b"", **fields: str) -> Answer:
         """Sends a request; returns the response.
@@ -42,13 +51,19 @@ class Caller:
             given["Content-Length"] = str(len(body))
         lines = "".join(f"{name}: {value}\r\n" for name, value in given.items())
         head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{self._fields}{lines}\r\n"
+        self.waits_since = inf
         if self._streams is None:
+            self._has_answer = False
             self._streams = await asyncio.open_connection(*self._place)
         reader, writer = self._streams
         try:
             writer.write(head.encode() + body)
+            # What the system does not take at once is sent later, at an unknown time.
+            if self._has_answer and writer.transport.get_write_buffer_size() == 0:
+                self.waits_since = time.monotonic()
             await writer.drain()
             answer = await _read(reader)
+            self._has_answer = True
         except BaseException:
             self.hang_up()
             raise

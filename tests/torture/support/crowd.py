@@ -9,6 +9,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from math import inf
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -40,6 +41,11 @@ class Crowd:
     """Sends requests until the server closes its connections; keeps the latencies by class.
 
     `tokens` are of an operator and of a client that may read and create.
+
+    Attributes:
+        seconds: the latencies of the answers, by class.
+        counts: the answers by class and status. What went wrong has the status 0.
+        waiting: the requests that had been sent when the server was told to end, and had no answer.
     """
 
     def __init__(self, address: str, tokens: tuple[str, str], ids: list[str], seed: int) -> None:
@@ -48,19 +54,47 @@ class Crowd:
         self._ids = ids
         self._chance = Random(seed)
         self._numbers = itertools.count()
-        self._is_ending = False
+        self._ended_at = inf
         self._may_act = asyncio.Event()
         self.seconds: defaultdict[str, list[float]] = defaultdict(list)
         self.counts: Counter[tuple[str, int]] = Counter()
+        self.waiting = 0
+
+    async def measure(
+        self, clients: int, seconds: float, shares: dict[str, int]
+    ) -> dict[str, list[float]]:
+        """Returns the latencies by class of clients that send only these classes, in order."""
+        end = time.monotonic() + seconds
+        taken: dict[str, list[float]] = {name: [] for name in shares}
+
+        async def repeat() -> None:
+            caller = Caller(self._address)
+            while time.monotonic() < end:
+                (name,) = self._chance.choices(list(shares), shares.values())
+                method, path, body, fields = getattr(self, f"_{name}")()
+                began = time.perf_counter()
+                assert (await caller.ask(method, path, body, **fields)).status == 200
+                taken[name].append(time.perf_counter() - began)
+            caller.hang_up()
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(clients):
+                group.create_task(repeat())
+        return {name: sorted(each) for name, each in taken.items()}
 
     async def run(
-        self, clients: int, minutes: float, at_rest: Callable[[], None], at_end: Callable[[], None]
+        self,
+        clients: int,
+        minutes: float,
+        under_load: Callable[[], None],
+        at_rest: Callable[[], None],
+        at_end: Callable[[], None],
     ) -> None:
         """Runs `clients` clients for some minutes, the last four of which try to do harm.
 
         After the first minute, and before the end, all clients but one hang up; at the end of this
-        rest calls `at_rest`. Finally calls `at_end`, which ends the server during requests, and
-        waits for all clients.
+        rest calls `at_rest`. Between the two calls `under_load` each second. Finally calls
+        `at_end`, which ends the server during requests, and waits for all clients.
         """
         self._may_act.set()
         kinds = [self._read_slowly, self._vanish, self._flood_with_secrets, self._send_garbage]
@@ -70,10 +104,13 @@ class Crowd:
                 group.create_task(self._repeat(kind))
             await asyncio.sleep(WARM_UP_S)
             await self._rest(at_rest)
-            await asyncio.sleep(minutes * 60 - WARM_UP_S)
+            end = time.monotonic() + minutes * 60 - WARM_UP_S
+            while time.monotonic() < end:
+                await asyncio.sleep(1)
+                under_load()
             await self._rest(at_rest)
             await asyncio.sleep(WARM_UP_S / 6)
-            self._is_ending = True
+            self._ended_at = time.monotonic()
             at_end()
 
     async def _rest(self, at_rest: Callable[[], None]) -> None:
@@ -100,10 +137,16 @@ class Crowd:
             except CutOff:
                 self.counts["answer cut off for" + act.__name__, 0] += 1
             except (OSError, EOFError):
-                if not self._is_ending:
+                if not self._is_ending():
                     self.counts["connection lost by" + act.__name__, 0] += 1
-            if self._is_ending:
+                elif act == self._behave and caller.waits_since < self._ended_at:
+                    self.waiting += 1
+                    self.counts["request dropped at the end of" + act.__name__, 0] += 1
+            if self._is_ending():
                 return caller.hang_up()
+
+    def _is_ending(self) -> bool:
+        return self._ended_at < inf
 
     async def _behave(self, caller: Caller) -> None:
         name = self._chance.choices(list(SHARES), SHARES.values())[0]
@@ -111,8 +154,9 @@ class Crowd:
         began = time.perf_counter()
         answer = await caller.ask(method, path, body, **fields)
         self.seconds[name].append(time.perf_counter() - began)
+        self.waiting += self._is_ending() and caller.waits_since < self._ended_at
         # A load that is refused because the server ends is rolled back.
-        phase = " at the end" if self._is_ending else ""
+        phase = " at the end" if self._is_ending() else ""
         self.counts[name + phase, answer.status] += 1
 
     def _list(self) -> tuple[str, str, bytes, dict[str, str]]:
