@@ -140,8 +140,22 @@ void Store::close() {
 
 namespace {
 
+// Other threads run while a large text is copied.
+py::bytes to_bytes(const std::string& text) {
+  constexpr std::size_t large = std::size_t{256} << 10U;
+  if (text.size() < large) return {text};
+  PyObject* const bytes = in_python(
+      [&] { return PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(text.size())); });
+  if (bytes == nullptr) throw py::error_already_set();
+  {
+    const GilReleased released;
+    std::ranges::copy(text, PyBytes_AS_STRING(bytes));
+  }
+  return py::reinterpret_steal<py::bytes>(bytes);
+}
+
 py::tuple to_tuple(const service::Answer& answer) {
-  return py::make_tuple(py::bytes(answer.body), answer.is_replay);
+  return py::make_tuple(to_bytes(answer.body), answer.is_replay);
 }
 
 // Returns a function of the module that runs a call; `run` is given the service and the call.

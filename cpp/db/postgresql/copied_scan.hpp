@@ -20,6 +20,7 @@ class CopiedScan final : public Statement {
  public:
   // Only in a snapshot. `types` are those of the key and the columns.
   CopiedScan(Channel& channel, const TableScan& scan, std::vector<unsigned> types);
+  ~CopiedScan() override = default;
   CopiedScan(const CopiedScan&) = delete;
   CopiedScan& operator=(const CopiedScan&) = delete;
 

@@ -218,7 +218,7 @@ class App:
             raise outcome
         answer, is_replay = outcome
         items_alias, extra = self.extras(row)
-        if OUTCOME not in exchange.scope:
+        if OUTCOME not in exchange.scope and (row.envelope or items_alias):
             answer = _core.wrap_answer(answer, row.envelope, items_alias)
         await self._send(exchange, answer, [*(REPLAY_HEADERS if is_replay else []), *extra])
 
