@@ -57,7 +57,7 @@ class Case(NamedTuple):
         return f"{number:08}-0000-4000-8000-{self.token}"
 
     def wallet(self, number: int) -> str:
-        return f"0x{number}{self.token:0>39}"
+        return f"0x{number}{self.token:9>39}"  # a zero could begin the token of another case
 
     @property
     def group(self) -> str:
