@@ -27,9 +27,9 @@ struct Place {
 constexpr const char* of_place =
     " FROM controls WHERE identity_key = ?1 AND type = ?2 AND set_by = ?3";
 
-// Both columns of an index with which no other index begins, so that SQLite uses it whatever
-// statistics another program's ANALYZE has stored.
-constexpr const char* is_active = " AND (deleted_at IS NULL) = true ORDER BY ";
+// After a condition on identity_key: these are both columns of an index with which no other index
+// begins, so that SQLite uses it whatever statistics another program's ANALYZE has stored.
+constexpr const char* is_active = " AND (deleted_at IS NULL) = true";
 
 std::int64_t end_of(const Control& control) {
   const std::optional<Timestamp>& deleted = control.deleted_at;
@@ -97,7 +97,8 @@ void settle(db::Connection& connection, const Place& place) {
 // Selects the controls with a column of their identities.
 std::string select_with_identity(std::string_view condition) {
   std::string sql = "SELECT " + select_list<Control>() + ", identity_key FROM controls WHERE ";
-  return sql.append(condition).append(is_active).append("identity_key, created_at, key");
+  sql.append(condition).append(is_active);
+  return sql.append(" ORDER BY identity_key, created_at, key");
 }
 
 Place place_of(db::Connection& connection, const Id& id) {
@@ -150,7 +151,7 @@ std::vector<std::vector<Control>> active_controls(db::Connection& connection,
 std::vector<Control> active_controls(db::Connection& connection, std::int64_t identity_key) {
   static const std::string sql = "SELECT " + select_list<Control>() +
                                  " FROM controls WHERE identity_key = ?1" + is_active +
-                                 "created_at, key";
+                                 " ORDER BY created_at, key";
   db::Query query = connection.query(sql);
   query.bind(1, identity_key);
   std::vector<Control> controls;

@@ -66,11 +66,10 @@ Value nullable(const std::optional<Timestamp>& time) {
 void insert_payout_group(Changes& changes, PayoutGroup group) {
   db::Connection& connection = changes.connection();
   db::Symbols& symbols = connection.symbols();
-  std::optional<std::int64_t> named = symbols.find(group.id.value);
-  if (connection.locks_rows()) {  // other writes may name it until this one ends
-    named = symbols.intern(group.id.value);
-    lock_group(connection, *named);
-  }
+  // Beside other writes also a group that no record names yet, because one may name it meanwhile.
+  const std::optional<std::int64_t> named =
+      connection.locks_rows() ? symbols.intern(group.id.value) : symbols.find(group.id.value);
+  if (named) lock_group(connection, *named);
   std::optional<Timestamp> confirmed_at;
   if (named) {  // otherwise no claim or address refers to the group
     check_claims_agree(connection, *named, symbols.intern(customer_of(group)));
@@ -117,7 +116,7 @@ void withdraw_claim_all(db::Connection& connection, std::int64_t group, Timestam
                                  std::string(latest_claim_all) +
                                  ") WHERE id = ?1 AND (claim_all_confirmed_at > ?2) IS NOT TRUE";
   // Before the update, which would read the claims as they were before it waited for the lock.
-  lock_confirmed_at(connection, group);
+  if (connection.locks_rows()) lock_confirmed_at(connection, group);
   connection.run(sql, group, at.microseconds);
 }
 
