@@ -43,7 +43,6 @@ def test_each_operation_that_writes_is_tried(stores: Interleavings) -> None:
     interleavings.pairs("identity", "orchestration", "webhook", "idempotency key"),
     ids="-".join,
 )
+@pytest.mark.filterwarnings("default::UserWarning")
 def test_writes_at_once_are_writes_in_an_order(stores: Interleavings, pair: Pair) -> None:
-    orders = stores.orders(pair)
-    for step, shown in enumerate(stores.run(pair)):
-        assert shown in orders, step
+    stores.check(pair)
