@@ -326,8 +326,10 @@ class Connection(asyncio.Protocol):
         return request.keep_alive
 
     async def drain(self) -> None:
-        """Returns when the client has read most of what was sent."""
-        if self._drained is not None:
+        """Returns when the client has read most of what was sent; other requests come first."""
+        if self._drained is None:
+            await asyncio.sleep(0)
+        else:
             await asyncio.shield(self._drained)
 
     def end(self) -> None:
