@@ -57,10 +57,10 @@ class PostgresqlConnection final : public Connection, public Channel {
 
   // Names the server (its start in microseconds), whose symbols the connection uses from now on.
   void expect_server(std::int64_t server);
+  // Whether it is connected to the server that the shared symbols are of.
+  bool is_present() const { return pooled_symbols_ == nullptr || pooled_symbols_->is_present(); }
   // Whether the connection can be lent again.
-  bool can_be_lent() {
-    return (pooled_symbols_ == nullptr || pooled_symbols_->is_present()) && is_usable();
-  }
+  bool can_be_lent() { return is_present() && is_usable(); }
 
   // In a snapshot: from now on it sees what is stored now.
   void take_snapshot();

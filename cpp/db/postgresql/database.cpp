@@ -1,10 +1,13 @@
 #include "db/postgresql/database.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <optional>
 
+#include "db/postgresql/failures.hpp"
 #include "db/postgresql/pool.hpp"
 #include "db/postgresql/schema.hpp"
 #include "db/postgresql/writers.hpp"
@@ -16,6 +19,8 @@ namespace comptroller::db::postgresql {
 namespace {
 
 constexpr std::chrono::seconds max_wait_for_reader{30};
+// Either clock can be set while a connection is kept.
+constexpr std::chrono::seconds max_age_of_clock{60};
 
 // Returns the rows that the connection inserted into a table and the server has not yet counted:
 // those of the transaction, and perhaps of some before it.
@@ -31,6 +36,27 @@ bool are_many(Connection& connection, std::string_view table, std::int64_t rows)
   Query query = connection.query(
       "SELECT ?::bigint * 10 >= reltuples FROM pg_class WHERE oid = to_regclass(?)");
   return query.bind(1, rows).bind(2, table).step() && query.number(0) != 0;
+}
+
+// Throws unless a pooler has passed on the search path that the address asks for: the store would
+// be that of another schema.
+void check_search_path(const std::string& options, std::string_view search_path) {
+  constexpr std::string_view name = "search_path=";
+  const std::size_t named = options.rfind(name);
+  if (named == std::string::npos) return;
+  const std::string_view rest = std::string_view(options).substr(named + name.size());
+  const auto plain = [](std::string_view path) {
+    std::string text;
+    std::ranges::copy_if(path, std::back_inserter(text),
+                         [](char each) { return each != ' ' && each != '"' && each != '\\'; });
+    return text;
+  };
+  std::size_t end = 0;
+  while (end < rest.size() && (rest[end] != ' ' || end == 0 || rest[end - 1] == '\\')) ++end;
+  if (plain(rest.substr(0, end)) == plain(search_path)) return;
+  throw Error(Code::unusable,
+              "the pooler does not pass on the search_path of the address; give it "
+              "to the user by ALTER ROLE, and leave it out");
 }
 
 // One bulk write, in the database itself.
@@ -101,12 +127,14 @@ class PostgresqlDatabase final : public Database {
   std::unique_ptr<PostgresqlConnection> connect(SharedSymbols* symbols);
   std::unique_ptr<PostgresqlConnection> connect_reader();
   std::int64_t learn_server(PostgresqlConnection& connection);
+  void check_clock(PostgresqlConnection& connection);
   Writers& writers();
 
   std::string address_;
   OpenOptions options_;
   Interrupt interrupt_;
   std::shared_ptr<std::atomic<std::int64_t>> clock_offset_;
+  std::atomic<Deadline> clock_expires_;
   bool is_store_ = false;  // whether the schema was checked once
   SharedSymbols symbols_;  // destroyed after all connections that use it
   Pool readers_;
@@ -119,8 +147,9 @@ PostgresqlDatabase::PostgresqlDatabase(std::string address, const OpenOptions& o
       interrupt_(options.check_interrupt),
       clock_offset_(std::make_shared<std::atomic<std::int64_t>>(0)),
       symbols_([this] { return connect(nullptr); }),
-      readers_([this] { return connect_reader(); }, std::numeric_limits<std::size_t>::max(),
-               interrupt_) {
+      readers_([this] { return connect_reader(); },
+               [this](PostgresqlConnection& connection) { check_clock(connection); },
+               std::numeric_limits<std::size_t>::max(), interrupt_) {
   {
     const auto first = connect(nullptr);
     options_.read_only ? require_newest_schema(*first) : migrate(*first);
@@ -129,7 +158,9 @@ PostgresqlDatabase::PostgresqlDatabase(std::string address, const OpenOptions& o
   }
   symbols_.fill();
   if (options_.read_only) return;
-  writers_.emplace([this] { return connect(&symbols_); }, interrupt_, options_.max_wait);
+  writers_.emplace([this] { return connect(&symbols_); },
+                   [this](PostgresqlConnection& connection) { check_clock(connection); },
+                   interrupt_, options_.max_wait);
 }
 
 std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect(SharedSymbols* symbols) {
@@ -139,8 +170,7 @@ std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect(SharedSymbols*
   if (is_store_) check_version(*connection);
   if (symbols != nullptr) {
     symbols->follow(server);
-    // Programs that only read may use several servers at once, which all have the symbols.
-    if (!options_.read_only) connection->expect_server(server);
+    connection->expect_server(server);
   }
   return connection;
 }
@@ -160,7 +190,7 @@ std::int64_t PostgresqlDatabase::learn_server(PostgresqlConnection& connection) 
   Query query = connection.query(
       std::string("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,"
                   " pg_backend_pid()::bigint, ") +
-      start_of_server);
+      start_of_server + ", current_setting('search_path')");
   const auto now = [] {
     return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
   };
@@ -168,11 +198,19 @@ std::int64_t PostgresqlDatabase::learn_server(PostgresqlConnection& connection) 
   query.step();
   const std::int64_t after = now();
   const std::int64_t theirs = query.number(0);
-  if (query.number(1) != connection.session().process_of_server()) connection.set_pooled();
+  if (query.number(1) != connection.session().process_of_server()) {
+    connection.set_pooled();
+    check_search_path(connection.session().option("options"), query.column(3).bytes);
+  }
   // Within the time of the round trip, the two clocks cannot be told apart.
   const bool are_equal = before <= theirs && theirs <= after;
   *clock_offset_ = are_equal ? 0 : theirs - (before + after) / 2;
+  clock_expires_ = Clock::now() + max_age_of_clock;
   return query.number(2);
+}
+
+void PostgresqlDatabase::check_clock(PostgresqlConnection& connection) {
+  if (Clock::now() >= clock_expires_.load()) learn_server(connection);
 }
 
 Writers& PostgresqlDatabase::writers() {
@@ -187,12 +225,18 @@ void PostgresqlDatabase::check_may_write() {
 std::vector<Lease> PostgresqlDatabase::readers_of_one_snapshot(std::size_t count) {
   std::vector<Lease> leases;
   while (leases.size() < count) leases.push_back(reader());
+  // Those of another server, if the address has several, see other snapshots. One suffices.
+  const auto is_elsewhere = [](const Lease& lease) {
+    return !static_cast<PostgresqlConnection&>(*lease).is_present();
+  };
+  std::erase_if(leases, is_elsewhere);
+  if (leases.empty()) throw_replaced();
   leases.front()->begin_snapshot();
-  if (count == 1) return leases;
+  if (leases.size() == 1) return leases;
   Query exported = leases.front()->query("SELECT pg_export_snapshot()");
   exported.step();
   const std::string snapshot(exported.column(0).bytes);
-  for (std::size_t index = 1; index < count; ++index) {
+  for (std::size_t index = 1; index < leases.size(); ++index) {
     auto& connection = static_cast<PostgresqlConnection&>(*leases[index]);
     connection.begin_snapshot_of(snapshot);
     connection.begin_now();
@@ -202,9 +246,12 @@ std::vector<Lease> PostgresqlDatabase::readers_of_one_snapshot(std::size_t count
 
 std::int64_t PostgresqlDatabase::version() {
   const Lease connection = reader();
-  // After a failover, snapshots of other content have the same text.
-  Query snapshot = connection->query("SELECT pg_current_snapshot()::text || ' ' || " +
-                                     std::string(start_of_server));
+  // After a failover, snapshots of other content have the same text. So have those of a standby,
+  // which do not name the writes that run.
+  Query snapshot = connection->query(
+      "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()::text"
+      " ELSE pg_current_snapshot()::text END || ' ' || " +
+      std::string(start_of_server));
   snapshot.step();
   return static_cast<std::int64_t>(std::hash<std::string_view>{}(snapshot.column(0).bytes));
 }

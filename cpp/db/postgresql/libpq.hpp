@@ -10,7 +10,17 @@ namespace comptroller::db::postgresql {
 struct PGconn;
 struct PGresult;
 struct PGcancel;
-struct ConnectionOptions;
+
+// PQconninfoOption. A list of them ends with one without a keyword.
+struct ConnectionOption {
+  const char* keyword;
+  const char* variable;
+  const char* compiled;
+  const char* value;
+  const char* label;
+  const char* display;
+  int display_size;
+};
 
 // The values of libpq's enumerations that are used here.
 inline constexpr int connection_ok = 0;
@@ -34,12 +44,16 @@ inline constexpr int field_message = 'M';
 // ROW(member, name without PQ, result, parameters)
 #define COMPTROLLER_LIBPQ(ROW)                                                                   \
   ROW(library_version, libVersion, int, ())                                                      \
-  ROW(parse_address, conninfoParse, ConnectionOptions*, (const char*, char**))                   \
-  ROW(free_options, conninfoFree, void, (ConnectionOptions*))                                    \
+  ROW(parse_address, conninfoParse, ConnectionOption*, (const char*, char**))                    \
+  ROW(options_of, conninfo, ConnectionOption*, (PGconn*))                                        \
+  ROW(free_options, conninfoFree, void, (ConnectionOption*))                                     \
   ROW(free_memory, freemem, void, (void*))                                                       \
   ROW(connect_start, connectStartParams, PGconn*, (const char* const*, const char* const*, int)) \
   ROW(connect_poll, connectPoll, int, (PGconn*))                                                 \
   ROW(finish, finish, void, (PGconn*))                                                           \
+  ROW(host, host, char*, (const PGconn*))                                                        \
+  ROW(host_address, hostaddr, char*, (const PGconn*))                                            \
+  ROW(port, port, char*, (const PGconn*))                                                        \
   ROW(status, status, int, (const PGconn*))                                                      \
   ROW(transaction_status, transactionStatus, int, (const PGconn*))                               \
   ROW(server_version, serverVersion, int, (const PGconn*))                                       \

@@ -7,14 +7,17 @@
 
 namespace comptroller::db::postgresql {
 
-Pool::Pool(Connect connect, std::size_t max_lent, const Interrupt& interrupt)
-    : connect_(std::move(connect)), max_lent_(max_lent), interrupt_(interrupt) {}
+Pool::Pool(Connect connect, Check check, std::size_t max_lent, const Interrupt& interrupt)
+    : connect_(std::move(connect)),
+      check_(std::move(check)),
+      max_lent_(max_lent),
+      interrupt_(interrupt) {}
 
 Pool::Borrowed Pool::lend(Deadline deadline) {
   wait_for_turn(deadline);
   try {
     std::unique_ptr<PostgresqlConnection> connection = take_idle();
-    while (connection && !connection->can_be_lent()) connection = take_idle();
+    while (connection && !can_be_lent(*connection)) connection = take_idle();
     if (!connection) connection = connect_();
     return {connection.release(), [this](Connection* lent) {
               take_back(
@@ -29,6 +32,16 @@ Pool::Borrowed Pool::lend(Deadline deadline) {
 std::unique_ptr<PostgresqlConnection> Pool::take_idle() {
   const std::lock_guard lock(mutex_);
   return idle_.take();
+}
+
+bool Pool::can_be_lent(PostgresqlConnection& connection) const {
+  if (!connection.can_be_lent()) return false;
+  try {
+    check_(connection);
+    return true;
+  } catch (const Lost&) {
+    return false;
+  }
 }
 
 void Pool::wait_for_turn(Deadline deadline) {

@@ -5,93 +5,33 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
+
+#include "db/postgresql/connecting.hpp"
 
 namespace comptroller::db::postgresql {
 
 namespace {
 
-constexpr std::chrono::seconds max_wait_to_connect{10};
 constexpr int checks_per_interval = 5;  // before requests, as no thread is woken for them
 // A server that does not end a canceled statement soon is not reachable.
 constexpr std::chrono::seconds max_wait_for_canceled{5};
 
-// Waits until the socket is ready, for at most check_interval.
-bool is_ready(int socket, bool for_writing) {
-  pollfd waiting{socket, POLLIN, 0};
-  if (for_writing) waiting.events |= POLLOUT;
-  return ::poll(&waiting, 1, static_cast<int>(check_interval.count())) > 0;
-}
-
-// Throws for an address that libpq cannot read. Its own message could show a password.
-void check_address(const std::string& address) {
-  char* message = nullptr;
-  ConnectionOptions* const options = libpq().parse_address(address.c_str(), &message);
-  libpq().free_options(options);
-  libpq().free_memory(message);
-  if (options != nullptr) return;
-  throw Error::invalid("address",
-                       "is not valid; must be postgresql://[user@]host[:port]/database[?name=value]"
-                       ", in which special characters are written as %XX");
-}
-
-// Throws unusable if the server refuses the user or the database, which libpq reports only in
-// words; unavailable if the server cannot be reached, or accepts no connection now.
-[[noreturn]] void throw_unconnected(const std::string& message) {
-  constexpr std::array refusals{"authentication failed", "does not exist",
-                                "no password supplied",  "pg_hba.conf",
-                                "permission denied",     "not permitted"};
-  const bool is_refused = std::ranges::any_of(
-      refusals, [&](const char* refusal) { return message.find(refusal) != std::string::npos; });
-  const bool is_standby = message.find("session is read-only") != std::string::npos;
-  throw Error(
-      is_refused ? Code::unusable : Code::unavailable,
-      (is_standby ? "the database accepts only reads, as a standby does; open it read-only, "
-                    "or name the primary in the address, too: "
-                  : "cannot connect to the database: ") +
-          message);
-}
-
 }  // namespace
 
 Session::Session(const std::string& address, bool is_read_only, const Interrupt& interrupt)
-    : pq_(libpq()), interrupt_(interrupt), process_(::getpid()) {
-  check_address(address);
-  // The address overrides the parameters before it.
-  constexpr std::array names{"fallback_application_name",
-                             "target_session_attrs",
-                             "keepalives_idle",
-                             "keepalives_interval",
-                             "keepalives_count",
-                             "tcp_user_timeout",
-                             "dbname",
-                             "client_encoding",
-                             static_cast<const char*>(nullptr)};
-  const std::array values{
-      "comptroller", is_read_only ? "any" : "read-write", "30", "10", "3", "30000", address.c_str(),
-      "UTF8",        static_cast<const char*>(nullptr)};
-  connection_ = pq_.connect_start(names.data(), values.data(), 1);
-  if (connection_ == nullptr) throw std::bad_alloc();
+    : pq_(libpq()),
+      connection_(connect(address, is_read_only, interrupt)),
+      interrupt_(interrupt),
+      process_(::getpid()) {
+  pq_.set_notice_processor(connection_, [](void*, const char*) {}, nullptr);
   try {
-    const Deadline deadline = Clock::now() + max_wait_to_connect;
-    int state = polling_writing;
-    while (pq_.status(connection_) != connection_bad && state != polling_ok) {
-      interrupt_.check();
-      if (Clock::now() >= deadline) {
-        throw Error(Code::unavailable, "the database did not answer within 10 s; try again later");
-      }
-      if (!is_ready(pq_.socket(connection_), state == polling_writing)) continue;
-      state = pq_.connect_poll(connection_);
-      if (state == polling_failed) break;
-    }
-    if (pq_.status(connection_) != connection_ok) {
-      throw_unconnected(one_line(pq_.error_message(connection_)));
-    }
-    pq_.set_notice_processor(connection_, [](void*, const char*) {}, nullptr);
-    if (pq_.set_nonblocking(connection_, 1) != 0 || pq_.enter_pipeline(connection_) != 1) {
-      throw lost();
-    }
+    check_sent(pq_.set_nonblocking(connection_, 1) == 0 ? 1 : 0);
+    check_sent(pq_.enter_pipeline(connection_));
   } catch (...) {
     pq_.finish(connection_);
     throw;
@@ -143,6 +83,15 @@ bool Session::is_usable() {
 std::string Session::parameter(const char* name) const {
   const char* const value = pq_.parameter_status(connection_, name);
   return value == nullptr ? std::string() : std::string(value);
+}
+
+std::string Session::option(std::string_view name) const {
+  const std::unique_ptr<ConnectionOption, void (*)(ConnectionOption*)> options(
+      pq_.options_of(connection_), pq_.free_options);
+  for (const ConnectionOption* each = options.get(); each && each->keyword; ++each) {
+    if (each->keyword == name && each->value != nullptr) return each->value;
+  }
+  return {};
 }
 
 Lost Session::lost() const {
@@ -300,13 +249,25 @@ void Session::wait_for_server(bool has_unsent, bool may_interrupt) {
   }
 }
 
+// Asks the server on a connection of its own, which can take long: in a thread, which has all that
+// it uses.
 void Session::cancel() {
   end_of_canceled_ = Clock::now() + max_wait_for_canceled;
-  PGcancel* const canceling = pq_.get_cancel(connection_);
-  if (canceling == nullptr) return;
-  std::array<char, 256> message{};
-  pq_.cancel(canceling, message.data(), static_cast<int>(message.size()));
-  pq_.free_cancel(canceling);
+  const std::shared_ptr<PGcancel> request(pq_.get_cancel(connection_), pq_.free_cancel);
+  if (!request) return;
+  std::packaged_task<void()> task([&pq = pq_, request] {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    std::array<char, 256> message{};
+    pq.cancel(request.get(), message.data(), static_cast<int>(message.size()));
+  });
+  canceled_ = task.get_future();
+  try {
+    std::thread(std::move(task)).detach();
+  } catch (const std::system_error&) {
+    end_of_canceled_ = Clock::now();  // the connection is given up
+  }
 }
 
 std::vector<Result> Session::read_results(bool is_pipeline, bool may_interrupt) {
@@ -335,6 +296,11 @@ std::vector<Result> Session::read_results(bool is_pipeline, bool may_interrupt) 
     } else if (status != result_pipeline_aborted && !failed) {
       failed = std::move(result);
     }
+  }
+  // A request to cancel that arrives later would end another statement.
+  if (canceled_.valid()) {
+    is_broken_ = is_broken_ || canceled_.wait_until(end_of_canceled_) != std::future_status::ready;
+    canceled_ = {};
   }
   const bool is_lost = pq_.status(connection_) != connection_ok;
   is_broken_ = is_broken_ || is_lost;

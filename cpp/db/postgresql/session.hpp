@@ -6,6 +6,7 @@
 
 #include <exception>
 #include <functional>
+#include <future>
 #include <memory>
 #include <span>
 #include <string>
@@ -58,6 +59,8 @@ class Session {
   // The process of the server, as told when the connection began. A pooler tells another number.
   int process_of_server() const { return pq_.process_of_server(connection_); }
   std::string parameter(const char* name) const;
+  // A parameter of the connection, from the address or the environment.
+  std::string option(std::string_view name) const;
 
   // Throws if the interrupt asks for it. Called before requests, some of which the server may
   // answer without a pause.
@@ -106,7 +109,8 @@ class Session {
   bool is_unread_ = false;           // whether results of `send` are not read yet
   std::exception_ptr interruption_;  // thrown when the canceled requests have ended
   Deadline end_of_canceled_{};
-  Deadline next_check_{};  // of the interrupt
+  std::future<void> canceled_;  // when the server has been asked
+  Deadline next_check_{};       // of the interrupt
 };
 
 }  // namespace comptroller::db::postgresql

@@ -23,11 +23,11 @@ std::chrono::milliseconds time_until(Deadline deadline) {
 
 }  // namespace
 
-Writers::Writers(Pool::Connect connect, const Interrupt& interrupt,
+Writers::Writers(Pool::Connect connect, Pool::Check check, const Interrupt& interrupt,
                  std::chrono::milliseconds max_wait)
     : interrupt_(interrupt),
       max_wait_(max_wait),
-      pool_(std::move(connect), max_writers, interrupt) {}
+      pool_(std::move(connect), std::move(check), max_writers, interrupt) {}
 
 Writers::~Writers() {
   {

@@ -20,8 +20,9 @@ class Writers {
  public:
   static constexpr std::size_t max_writers = 16;
 
-  // The interrupt must outlive this object.
-  Writers(Pool::Connect connect, const Interrupt& interrupt, std::chrono::milliseconds max_wait);
+  // The interrupt must outlive this object. For `connect` and `check` see Pool.
+  Writers(Pool::Connect connect, Pool::Check check, const Interrupt& interrupt,
+          std::chrono::milliseconds max_wait);
   // Ends the writes of write_later that have not begun.
   ~Writers();
   Writers(const Writers&) = delete;

@@ -83,3 +83,10 @@ def test_other_programs_keep_the_settings_of_the_server(pooled: str) -> None:
             assert [each.id for each in svc.claims.list()] == ["c"]
             assert other.execute("SHOW enable_seqscan") == [("on",)]
             assert other.execute("SHOW statement_timeout") == [("0",)]
+
+
+def test_a_search_path_that_the_pooler_drops_is_refused(pooled: str) -> None:
+    with comptroller.open(pooled + "&options=-cjit%3Doff") as svc:
+        assert svc.check()["ok"]
+    with pytest.raises(comptroller.Unusable, match="search_path"):
+        comptroller.open(pooled + "&options=-c%20search_path%3Delsewhere,public")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
 import comptroller
 import pytest
 from lines import claim, identity, load
-from postgresql_server import Server
+from postgresql_server import Connection, Server
 
 
 def address_of(database: str, *servers: Server, more: str = "") -> str:
@@ -62,6 +63,32 @@ def test_reads_of_a_standby_and_its_promotion(own_server: Server, tmp_path: Path
             svc.identities.put(id="carol", customer_id="acme")
             assert ids(svc) == ["alice", "bob", "carol"]
             assert svc.journal.verify().ok
+
+
+def test_each_commit_changes_the_version_of_a_standby(own_server: Server) -> None:
+    """Also one of several writes that ran at once: its snapshots do not name those that run."""
+    primary = own_server
+    address = primary.create("replicated")
+    comptroller.open(address).close()
+    with (
+        primary.standby() as standby,
+        comptroller.open(standby.address("replicated"), read_only=True) as reader,
+        closing(Connection(address)) as first,
+        closing(Connection(address)) as second,
+    ):
+        for number, each in enumerate((first, second)):
+            each.execute("BEGIN")
+            each.execute(f"CREATE TABLE made_{number} ()")
+        with closing(Connection(address)) as third:
+            third.execute("CREATE TABLE made_later ()")
+        versions = []
+        for each in (second, first):
+            wait_until(lambda: standby.has_all_of(primary))
+            versions.append(reader.host.store.version())
+            each.execute("COMMIT")
+        wait_until(lambda: standby.has_all_of(primary))
+        versions.append(reader.host.store.version())
+        assert len({*versions}) == 3
 
 
 def test_a_failover_that_loses_writes_leaves_no_word_of_them(own_server: Server) -> None:

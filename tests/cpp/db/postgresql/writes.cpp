@@ -1,10 +1,14 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <future>
-#include <mutex>
+#include <latch>
+#include <semaphore>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "db/postgresql/connection.hpp"
 #include "db/postgresql/writers.hpp"
@@ -157,21 +161,61 @@ TEST_CASE("a bulk write is alone, and others wait for it") {
   CHECK(counters.value(2) == 1);
 }
 
+// Set by a thread whose first wait for its turn is to be reported.
+thread_local std::counting_semaphore<>* first_wait = nullptr;
+
+void report_wait() {
+  if (auto* const waits = std::exchange(first_wait, nullptr)) waits->release();
+}
+
 TEST_CASE("as many writes run at once as there are connections, and others wait in order") {
   if (!server_address()) return;
-  Counters counters;
+  Counters counters({.check_interrupt = report_wait});
+  constexpr int max_running = static_cast<int>(Writers::max_writers);
   std::atomic<int> running = 0;
-  std::atomic<int> most = 0;
-  in_threads(48, [&](int) {
-    counters.store->write([&](Connection& connection) {
-      most = std::max(most.load(), ++running);
-      connection.query("SELECT pg_sleep(0.05)").step();
-      --running;
+  std::latch all_run(max_running);
+  std::counting_semaphore<> ends(0);
+  std::vector<std::jthread> held;
+  for (int thread = 0; thread < max_running; ++thread) {
+    held.emplace_back([&] {
+      counters.store->write([&](Connection&) {
+        ++running;
+        all_run.count_down();
+        ends.acquire();
+        --running;
+      });
     });
-  });
-  CHECK(most > 1);
-  CHECK(most <= static_cast<int>(Writers::max_writers));
-  CHECK(counters.store->commits().writes >= 48);
+  }
+  all_run.wait();
+  CHECK(running == max_running);
+
+  std::array<std::atomic<int>, 6> places{};
+  std::atomic<int> next_place = 0;
+  std::atomic<int> most = 0;
+  std::counting_semaphore<> waits(0);
+  std::vector<std::jthread> queued;
+  for (std::atomic<int>& place : places) {
+    queued.emplace_back([&] {
+      first_wait = &waits;
+      counters.store->write([&](Connection&) {
+        most = std::max(most.load(), ++running);
+        place = next_place++;
+        --running;
+      });
+      report_wait();  // it has not waited
+    });
+    waits.acquire();
+  }
+  CHECK(next_place == 0);
+  ends.release();  // so that the queued ones run one by one
+  queued.clear();
+  for (std::size_t number = 0; number < places.size(); ++number) {
+    CHECK(places[number] == static_cast<int>(number));
+  }
+  CHECK(most == max_running);
+  ends.release(max_running - 1);
+  held.clear();
+  CHECK(counters.store->commits().writes >= max_running + places.size());
 }
 
 TEST_CASE("writes that no thread waits for end with their outcome") {
@@ -246,6 +290,22 @@ TEST_CASE("readers of one snapshot see one state beside writes") {
     CHECK(row.number(0) == 0);
   }
   CHECK(counters.value(5) == 1);
+}
+
+TEST_CASE("readers of one snapshot are those of one server") {
+  if (!server_address()) return;
+  const TestDatabase database;
+  database.open();
+  // The function of this schema comes before that of the server: each connection is to another one.
+  database.connect()->run_script(
+      "CREATE SCHEMA several; CREATE FUNCTION several.pg_postmaster_start_time() RETURNS"
+      " timestamptz LANGUAGE sql AS $$ SELECT to_timestamp(pg_backend_pid()) $$");
+  const auto store =
+      postgresql::open(database.address() + "&options=-csearch_path%3Dseveral,public,pg_catalog",
+                       {.read_only = true});
+  const auto readers = store->readers_of_one_snapshot(3);
+  CHECK(readers.size() == 1);
+  CHECK(readers.front()->query("SELECT 1").step());
 }
 
 TEST_CASE("the version changes with every commit") {
