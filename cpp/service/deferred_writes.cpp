@@ -56,12 +56,12 @@ struct DeferredWrites::State {
   Signal signal;
 };
 
-// Queues a write, which may be repeated once. Its outcome replaces `queued`.
+// Queues a write, or its repetition after the failure `first`. Its outcome replaces `queued`.
 void DeferredWrites::queue(Service& service, const std::shared_ptr<State>& state,
                            const std::shared_ptr<PendingWrite>& write,
-                           std::list<Completed>::iterator queued, bool may_repeat) {
-  const auto can_repeat = [may_repeat, write](const std::exception_ptr& failure) {
-    if (!may_repeat || !failure) return false;
+                           std::list<Completed>::iterator queued, const std::exception_ptr& first) {
+  const auto can_repeat = [first, write](const std::exception_ptr& failure) {
+    if (first || !failure) return false;
     try {
       std::rethrow_exception(failure);
     } catch (const Error& error) {
@@ -72,14 +72,15 @@ void DeferredWrites::queue(Service& service, const std::shared_ptr<State>& state
   };
   service.database()->write_later(
       [write](db::Connection& connection) { write->run(connection); },
-      [&service, state, queued, write, can_repeat](std::exception_ptr failure) noexcept {
+      [&service, state, queued, write, first, can_repeat](std::exception_ptr failure) noexcept {
         if (can_repeat(failure)) {
           try {
-            return queue(service, state, write, queued, false);
+            return queue(service, state, write, queued, failure);
           } catch (...) {
-            failure = std::current_exception();
+            failure = PendingWrite::failure_of_repetition(failure, std::current_exception());
           }
         }
+        if (first && failure) failure = PendingWrite::failure_of_repetition(first, failure);
         write->end();
         service.sequence_entries_later();
         const std::lock_guard guard(state->mutex);
@@ -100,7 +101,7 @@ DeferredWrites::Ticket DeferredWrites::submit(Service& service, const Principal&
   const auto queued = state_->queued.insert(state_->queued.end(), {ticket, {}, nullptr});
   lock.unlock();
   try {
-    queue(service, state_, write, queued, true);
+    queue(service, state_, write, queued, nullptr);
   } catch (...) {
     lock.lock();
     state_->queued.erase(queued);

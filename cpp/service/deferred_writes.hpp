@@ -38,7 +38,7 @@ class DeferredWrites {
 
   static void queue(Service& service, const std::shared_ptr<State>& state,
                     const std::shared_ptr<PendingWrite>& write,
-                    std::list<Completed>::iterator queued, bool may_repeat);
+                    std::list<Completed>::iterator queued, const std::exception_ptr& first);
 
   std::shared_ptr<State> state_;  // shared with the queued writes
 };

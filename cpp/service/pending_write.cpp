@@ -70,4 +70,16 @@ void PendingWrite::run(db::Connection& connection) {
   if (store::delete_expired_answers(connection, now)) resources_.background.start();
 }
 
+std::exception_ptr PendingWrite::failure_of_repetition(const std::exception_ptr& first,
+                                                       const std::exception_ptr& repetition) {
+  try {
+    std::rethrow_exception(repetition);
+  } catch (const Error& error) {
+    const bool has_run = error.code() != Code::unavailable && error.code() != Code::closed;
+    return has_run ? repetition : first;
+  } catch (...) {
+    return repetition;
+  }
+}
+
 }  // namespace comptroller::service

@@ -1,6 +1,7 @@
 // A write operation from its request to its answer.
 #pragma once
 
+#include <exception>
 #include <memory>
 
 #include "service/call_resources.hpp"
@@ -21,6 +22,10 @@ class PendingWrite {
   bool can_repeat(const Error& failure) const {
     return failure.code() == Code::outcome_unknown && reservation_;
   }
+  // Returns the failure that the caller learns if the repetition failed. The outcome remains
+  // unknown if it could not run.
+  static std::exception_ptr failure_of_repetition(const std::exception_ptr& first,
+                                                  const std::exception_ptr& repetition);
   // Releases the key. The resources are not used after this.
   void end() noexcept { reservation_.reset(); }
   Answer& answer() { return answer_; }

@@ -232,7 +232,13 @@ Answer Service::call(const Principal& principal, const Call& call) {
       database_->write(run);
     } catch (const Error& error) {
       if (!write.can_repeat(error)) throw;
-      database_->write(run);
+      const std::exception_ptr first = std::current_exception();
+      try {
+        database_->write(run);
+      } catch (...) {
+        std::rethrow_exception(
+            PendingWrite::failure_of_repetition(first, std::current_exception()));
+      }
     }
     sequence_entries_later();
     return std::move(write.answer());

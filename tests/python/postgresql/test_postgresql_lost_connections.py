@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -104,15 +104,17 @@ def test_a_write_with_a_key_is_repeated_by_the_server(store_path: str, tmp_path:
 
 
 class _LostAnswers:
-    """Loses the answer of the server to the next COMMIT."""
+    """Loses the answer of the server to the next COMMIT, and calls `when_lost`."""
 
     def __init__(self) -> None:
         self.is_armed = False
+        self.when_lost: Callable[[], None] = lambda: None
 
     def before(self, batch: Batch) -> bool:
         loses = self.is_armed and b"COMMIT\0" in batch.data
         if loses:
             self.is_armed = False
+            self.when_lost()
         return not loses
 
 
@@ -139,3 +141,28 @@ def test_a_committed_write_whose_answer_was_lost_is_not_executed_again(
                 made = made_group(svc, idempotency_key="k").id
         assert not answers.is_armed
         assert [each.id for each in direct.payout_groups.list()] == [made]
+
+
+@pytest.mark.parametrize("over_http", [False, True])
+def test_the_outcome_remains_unknown_if_the_write_cannot_be_repeated(
+    server: Server, store_path: str, tmp_path: Path, over_http: bool
+) -> None:
+    answers = _LostAnswers()
+    database = store_path.rpartition("?")[0].rpartition("/")[2]
+    with Proxy(server, answers.before) as proxy, comptroller.open(store_path) as direct:
+        answers.when_lost = proxy.refuse
+        address = proxy.server.address(database)
+        if over_http:
+            words = ("--auth", "off", "--no-webhooks", "--state", str(tmp_path / "state"))
+            with serving(*words, cwd=tmp_path, db=address) as web:
+                answers.is_armed = True
+                answer = web.ask("POST", _GROUPS, json=_GROUP, headers={"Idempotency-Key": "k"})
+                assert (answer.status_code, answer.json()["code"]) == (504, "outcome-unknown")
+        else:
+            with comptroller.open(address) as svc:
+                answers.is_armed = True
+                with pytest.raises(comptroller.OutcomeUnknown):
+                    made_group(svc, idempotency_key="k")
+        assert not answers.is_armed
+        while not direct.payout_groups.list():  # the COMMIT is sent after the caller has the error
+            pass

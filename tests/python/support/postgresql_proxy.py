@@ -81,6 +81,11 @@ class Proxy:
             each.close()
         self._folder.cleanup()
 
+    def refuse(self) -> None:
+        """Accepts no more connections."""
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
     def _accept(self) -> None:
         with suppress(OSError):
             for number in range(1 << 30):
