@@ -45,8 +45,12 @@ void register_errors() {
   // pybind11 translates all other exceptions.
   py::register_local_exception_translator(
       [](std::exception_ptr thrown) {  // NOLINT(performance-unnecessary-value-param)
-        const py::object raised = to_python_error(thrown);
-        PyErr_SetObject(py::type::of(raised).ptr(), raised.ptr());
+        try {
+          const py::object raised = to_python_error(thrown);
+          PyErr_SetObject(py::type::of(raised).ptr(), raised.ptr());
+        } catch (py::error_already_set& raised) {  // by a signal handler, for example
+          raised.restore();
+        }
       });
 }
 

@@ -241,6 +241,9 @@ void Writer::run(const Tasks& batch, const Task& leader) noexcept {
   try {
     // The leader is the first task in the queue, so its deadline is the earliest.
     connection_.set_deadline(leader.deadline);
+    // An interrupt undoes the whole transaction, so only a task that is alone in it can be
+    // interrupted.
+    if (batch.size() == 1) connection_.set_interrupt(&interrupt_);
     begin();
     if (!run_together(batch)) {
       undo();
@@ -253,6 +256,7 @@ void Writer::run(const Tasks& batch, const Task& leader) noexcept {
     connection_.query("COMMIT").run();
     count(batch);
   } catch (...) {
+    connection_.set_interrupt(nullptr);
     undo();
     for (Task* const task : batch) {
       if (!task->failure) task->failure = std::current_exception();
@@ -263,12 +267,9 @@ void Writer::run(const Tasks& batch, const Task& leader) noexcept {
 // Runs tasks without savepoints, for which SQLite would copy each page that a task changes. Returns
 // false if a task of several failed after it had changed something.
 bool Writer::run_together(const Tasks& batch) {
-  // An interrupt undoes the whole transaction, so only a task that is alone in it can be
-  // interrupted.
   const bool is_alone = batch.size() == 1;
   for (Task* const task : batch) {
     const std::int64_t before = connection_.changes();
-    if (is_alone) connection_.set_interrupt(&interrupt_);
     run_one(*task);
     if (task->failure && !is_alone && connection_.changes() != before) return false;
   }

@@ -1,11 +1,14 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <semaphore>
 #include <thread>
 
 #include "db/folder.hpp"
+#include "db/sqlite/connection.hpp"
 #include "db/sqlite/database.hpp"
+#include "db/sqlite/lock_file.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db {
@@ -117,6 +120,35 @@ TEST_CASE("an exception of the callback ends a write and a load, which store not
         }) == 2);
   database->write([](Connection& connection) { insert(connection, 3); });
   CHECK(count(*database->reader()) == 1);
+}
+
+TEST_CASE("a statement and the waits of a write end within a second if the callback throws") {
+  Callback callback;
+  const Folder folder;
+  const auto database = sqlite::open(folder / "a.db", {.check_interrupt = callback.function()});
+  const auto ends_in_time = [&](const std::function<void()>& action) {
+    callback.throw_at(1);
+    const auto began = Clock::now();
+    return ended_at(action) == 1 && Clock::now() - began < std::chrono::seconds(1);
+  };
+  const auto write = [&] {
+    database->write([](Connection& connection) { insert(connection, 1); });
+  };
+  CHECK(ends_in_time([&] { database->reader()->query(endless).step(); }));
+  {
+    sqlite::LockFile of_other_process(folder / "a.db", sqlite::LockFile::Purpose::write, false);
+    const sqlite::LockGuard guard(of_other_process, Clock::now());
+    CHECK(ends_in_time(write));
+  }
+  {
+    sqlite::SqliteConnection other_program(folder / "a.db", SQLITE_OPEN_READWRITE);
+    other_program.execute("BEGIN IMMEDIATE");
+    CHECK(ends_in_time(write));
+  }
+  database->write([&](Connection&) {
+    std::jthread([&] { CHECK(ends_in_time(write)); }).join();  // queued after this one
+  });
+  CHECK(count(*database->reader()) == 0);
 }
 
 TEST_CASE("many short statements of a load are interrupted like one long statement") {

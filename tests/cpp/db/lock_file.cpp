@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <semaphore>
 #include <thread>
 
 #include "db/folder.hpp"
@@ -28,6 +29,16 @@ void insert(Database& database, std::int64_t key) {
   database.write([&](Connection& connection) {
     connection.query("INSERT INTO customers (key) VALUES (?)").bind(1, Value::of(key)).run();
   });
+}
+
+bool is_refused(Database& database) {
+  try {
+    insert(database, 1);
+    return false;
+  } catch (const Error& error) {
+    CHECK(error.code() == Code::unavailable);
+    return true;
+  }
 }
 
 TEST_CASE("a lock has one holder, also within one process") {
@@ -217,30 +228,38 @@ TEST_CASE("many threads open, write and close a file at once") {
 TEST_CASE("one time limit covers all waits of a write") {
   const Folder folder;
   const auto database = sqlite::open(folder / "a.db", {.max_wait = std::chrono::seconds(0)});
-  const auto is_refused = [&] {
-    try {
-      insert(*database, 1);
-      return false;
-    } catch (const Error& error) {
-      CHECK(error.code() == Code::unavailable);
-      return true;
-    }
-  };
   {
     sqlite::LockFile lock(folder / "a.db", Purpose::write, false);
     const sqlite::LockGuard guard(lock, Clock::now());
-    CHECK(is_refused());
+    CHECK(is_refused(*database));
   }
   {
     sqlite::SqliteConnection other_program(folder / "a.db", SQLITE_OPEN_READWRITE);
     other_program.execute("BEGIN IMMEDIATE");
-    CHECK(is_refused());
+    CHECK(is_refused(*database));
   }
   database->write([&](Connection&) {
-    std::jthread([&] { CHECK(is_refused()); }).join();  // queued after this one
+    std::jthread([&] { CHECK(is_refused(*database)); }).join();  // queued after this one
   });
   insert(*database, 1);
   CHECK(count(*database) == 1);
+}
+
+TEST_CASE("the time in the queue is part of the limit of a write") {
+  const Folder folder;
+  std::counting_semaphore<> tenths(0);  // of a second in which the first write waits for the lock
+  const auto database = sqlite::open(folder / "a.db", {.check_interrupt = [&] { tenths.release(); },
+                                                       .max_wait = std::chrono::seconds(1)});
+  sqlite::LockFile of_other_process(folder / "a.db", Purpose::write, false);
+  const sqlite::LockGuard guard(of_other_process, Clock::now());
+  std::jthread first([&] { CHECK(is_refused(*database)); });
+  for (int tenth = 0; tenth < 3; ++tenth) tenths.acquire();
+  // Waits for the first for 0.7 s, then for the lock.
+  const auto began = Clock::now();
+  CHECK(is_refused(*database));
+  const auto waited = Clock::now() - began;
+  CHECK(waited >= std::chrono::seconds(1));
+  CHECK(waited < std::chrono::milliseconds(1500));
 }
 
 TEST_CASE("a bulk write does not delay opening, reading and closing") {

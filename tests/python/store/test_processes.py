@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -314,22 +315,36 @@ with comptroller.open(sys.argv[1]) as svc:
 """
 
 
-@pytest.mark.parametrize("write", ["svc.identities.put(id='bob')", "svc.load('claims', [])"])
+def interrupt_waiter(store_path: Path, write: str) -> None:
+    """Starts a write that waits, and ends it with Ctrl-C."""
+    command = [sys.executable, "-c", WAITER, str(store_path), write]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as waiter:
+        assert waiter.stdout
+        assert waiter.stdout.readline() == "ready\n"
+        with suppress(subprocess.TimeoutExpired):
+            waiter.wait(timeout=0.5)  # it waits, and does not end
+        waiter.send_signal(signal.SIGINT)
+        assert waiter.communicate(timeout=10)[0] == "interrupted\n"
+
+
+WAITING_WRITES = pytest.mark.parametrize(
+    "write", ["svc.identities.put(id='bob')", "svc.load('claims', [])"]
+)
+
+
+@WAITING_WRITES
 def test_a_wait_for_another_process_can_be_interrupted(store_path: Path, write: str) -> None:
     with comptroller.open(store_path) as svc:
-        command = [sys.executable, "-c", WAITER, str(store_path), write]
-
-        def interrupt() -> None:
-            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as waiter:
-                assert waiter.stdout
-                assert waiter.stdout.readline() == "ready\n"
-                with suppress(subprocess.TimeoutExpired):
-                    waiter.wait(timeout=0.5)  # it waits, and does not end
-                waiter.send_signal(signal.SIGINT)
-                assert waiter.communicate(timeout=10)[0] == "interrupted\n"
-
-        while_writing(svc, interrupt)
+        while_writing(svc, lambda: interrupt_waiter(store_path, write))
         assert len(svc.identities.list()) == 0
+
+
+@WAITING_WRITES
+def test_a_wait_for_another_program_can_be_interrupted(store_path: Path, write: str) -> None:
+    comptroller.open(store_path).close()
+    with closing(sqlite3.connect(store_path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        interrupt_waiter(store_path, write)
 
 
 # Holds the lock of writers, with an idle forked child, until it is killed.
