@@ -35,8 +35,16 @@ PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 SANITIZE ?= address,undefined
 # Sanitizers need much memory and must be the first library: left out are tests that bound or measure memory,
 # and those that preload a library of their own.
-SANITIZED_TESTS ?= $(addprefix tests/python/,bulk http oauth operations remote server store webhooks) \
-  -m 'not slow and not postgresql' -k 'not memory and not power_loss'
+STARVED := test_out_of_memory_is_not_an_error_of_a_line
+UNSANITIZED := analysis/test_memory.py::test_the_limit_of_the_process_bounds_duckdb \
+  bulk/test_compressed_bombs.py bulk/test_load_kept.py::test_short_lines_take_little_memory \
+  bulk/test_loading.py::$(STARVED) http/test_served_loading.py::$(STARVED) remote/test_remote_loading.py::$(STARVED) \
+  server/test_free_memory.py store/test_journal_begin.py::test_the_first_entry_takes_little_memory \
+  store/test_power_loss.py webhooks/test_slow_names.py::test_a_server_ends_during_a_lookup \
+  webhooks/test_slow_names.py::test_deliver_ends_during_a_lookup
+SANITIZED_TESTS ?= \
+  $(addprefix tests/python/,analysis bulk cli http oauth operations remote server store webhooks) \
+  -m 'not slow and not postgresql' $(addprefix --deselect=tests/python/,$(UNSANITIZED))
 SANITIZED = build/sanitize$(if $(filter thread,$(SANITIZE)),-thread)
 CLANG ?= clang++
 FUZZ_S ?= 60

@@ -6,6 +6,8 @@ import http.client
 import itertools
 import os
 import random
+import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +15,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +23,7 @@ from urllib.parse import urlsplit
 
 import comptroller
 import pytest
+from busy_process import Busy, busy, require_sound
 from serving import Serving, serving
 
 pytestmark = pytest.mark.promise(23, minutes=12)
@@ -30,6 +33,12 @@ KILLED = 5
 AT_ONCE = 4
 CALLERS = 4
 END_WITHIN_S = 10
+#: The limits after a second signal, by the role of a busy server.
+END_NOW_WITHIN_S = {"single": 2, "workers": 3}
+#: The requests that occupy them.
+BUSY = {"single": ("/_spin", "/_hold", "/_linger", "/_block"), "workers": ("/_hold", "/_linger")}
+#: What the machine may add to these limits.
+LATE_S = 0.5
 #: The server refuses requests in flight after this time.
 ANSWERS_WITHIN_S = 7
 #: Of the endings; a refused request is an exception even on a busy machine.
@@ -223,3 +232,66 @@ def test_a_server_that_drops_requests_is_noticed(tmp_path: Path, figures: dict[s
     figures["endings"] = KILLED
     figures["requests without a whole answer"] = sum(each.dropped for each in killed)
     assert sum(each.dropped for each in killed) > 0
+
+
+@contextmanager
+def occupied(store: Path, role: str, path: str) -> Iterator[Busy]:
+    """Yields a server that has answered a write, and executes a request that never ends."""
+    with busy(store, role) as server:
+        server.write()
+        with server.occupy(path):
+            yield server
+
+
+def workers_of(server: Busy) -> list[int]:
+    """Returns descriptors of the workers of a server."""
+    pid = server.process.pid
+    started = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [os.pidfd_open(int(each)) for each in started]
+
+
+def require_ended(workers: list[int]) -> None:
+    for each in workers:
+        assert select.select([each], [], [], 0)[0]
+        os.close(each)
+
+
+def test_busy_servers_end_in_time(tmp_path: Path, figures: dict[str, Any]) -> None:
+    """Busy servers end within 10 s of a signal and 2 s of a second one (with workers 3 s)
+
+    A request keeps the event loop busy, holds the GIL, ignores its cancellation or blocks a thread.
+    The machine may add 0.5 s.
+    """
+    store = tmp_path / "store.db"
+    comptroller.open(store).close()
+    busy_ones = [(role, path) for role, paths in BUSY.items() for path in paths]
+    longest = dict.fromkeys(BUSY, 0.0)
+    for (role, path), number in itertools.product(busy_ones, (signal.SIGTERM, signal.SIGINT)):
+        with occupied(store, role, path) as server:
+            workers = workers_of(server)
+            server.insist(number)
+            code, seconds, _log = server.ended()
+            require_ended(workers)
+        longest[role] = max(longest[role], seconds)
+        assert code == 1
+        require_sound(store)
+    with ExitStack() as closing:
+        stores = [Path(shutil.copyfile(store, tmp_path / f"{n}.db")) for n in range(len(busy_ones))]
+        servers = [
+            closing.enter_context(occupied(each, *busy_one))
+            for each, busy_one in zip(stores, busy_ones, strict=True)
+        ]
+        workers = [each for server in servers for each in workers_of(server)]
+        for server in servers:
+            server.send_signal(signal.SIGTERM)
+        endings = [server.ended() for server in servers]
+        require_ended(workers)
+    for each in stores:
+        require_sound(each)
+    figures["longest after a signal, s"] = max(seconds for _, seconds, _ in endings)
+    figures["longest after a second signal, s"] = longest["single"]
+    figures["longest after a second signal with workers, s"] = longest["workers"]
+    assert {code for code, _, _ in endings} == {1}
+    assert max(seconds for _, seconds, _ in endings) < END_WITHIN_S + LATE_S
+    for role, limit_s in END_NOW_WITHIN_S.items():
+        assert longest[role] < limit_s + LATE_S

@@ -6,12 +6,17 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
+import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import comptroller
@@ -29,6 +34,8 @@ from receiver import Received, Receiver, process
 pytestmark = pytest.mark.promise(1)
 
 CLAIMS = 3_000
+#: The claims of a load that stores batches.
+BATCHED = 20_000
 #: The claims of 4,000 that have further events.
 MOVED_CLAIMS = 400
 #: 500 kills, by test.
@@ -44,6 +51,8 @@ KILLS = {
     "archives": 60,
     "deliveries": 10,  # after each, the next process waits up to 15 s for the lease
 }
+#: The least share of the kills that must strike inside an operation, where this can be seen.
+STRUCK = 0.1
 
 Kill = Callable[..., list[str]]
 
@@ -60,7 +69,7 @@ class Killer:
         """Kills after `kill` acknowledgements, and up to 3 ms."""
         delay = more.pop("delay", self.chance.uniform(0, 0.003))
         acknowledged = self._kill(program=program, store=str(store), kill=kill, delay=delay, **more)
-        self._count("kills", 1)
+        self.count("kills")
         return acknowledged
 
     def check(
@@ -73,11 +82,11 @@ class Killer:
             for name in acknowledged:
                 has(svc, name)
             svc.identities.put(id="afterwards", metadata={"number": str(self.chance.random())})
-        self._count("stores sound after a kill", 1)
+        self.count("stores sound after a kill")
         if acknowledged:
-            self._count("answered writes found", len(acknowledged))
+            self.count("answered writes found", len(acknowledged))
 
-    def _count(self, label: str, count: int) -> None:
+    def count(self, label: str, count: int = 1) -> None:
         self._figures[label] = self._figures.get(label, 0) + count
 
 
@@ -99,6 +108,27 @@ def _killer(figures: dict[str, Any], request: pytest.FixtureRequest) -> Iterator
 
         yield Killer(kill, figures, request.node.name)
         given.close()
+
+
+def read_killed(store: Path, sql: str) -> int:
+    """Returns a number of a copy of a killed store, so that the next opening finds its log."""
+    with TemporaryDirectory() as folder:
+        for ending in ("", "-wal"):
+            file = Path(f"{store}{ending}")
+            if file.exists():
+                shutil.copyfile(file, f"{folder}/copy{ending}")
+        with closing(sqlite3.connect(f"{folder}/copy")) as connection:
+            return int(connection.execute(sql).fetchone()[0])
+
+
+def has_begun_checkpoint(store: Path) -> bool:
+    """Whether a process died after it began to copy the log into the file, and before its end.
+
+    The index of the log has the number of frames that are in the file, and of those to be copied.
+    """
+    index = Path(f"{store}-shm").read_bytes()
+    (copied,), (attempted,) = (struct.unpack_from("=I", index, place) for place in (96, 128))
+    return bool(copied < attempted)
 
 
 def has_write(svc: Service, name: str) -> None:
@@ -152,13 +182,17 @@ def test_forked_children(tmp_path: Path, killer: Killer) -> None:
         killer.check(tmp_path / "store.db", names, has_write)
 
 
-def test_checkpoints(tmp_path: Path, killer: Killer) -> None:
+def test_checkpoints(tmp_path: Path, killer: Killer, figures: dict[str, Any]) -> None:
     """kill -9 of a writer near its checkpoint"""
     for kill in range(KILLS["checkpoints"]):
         store = tmp_path / f"{kill}.db"
-        names = killer.killed("write_large", store, killer.chance.randint(190, 230), prefix="k")
+        # The first checkpoint precedes the answer to write 127.
+        writes, delay = killer.chance.randint(121, 127), killer.chance.uniform(0, 0.02)
+        names = killer.killed("write_large", store, writes, delay=delay, prefix="k")
+        killer.count("kills during a checkpoint", has_begun_checkpoint(store))
         killer.check(store, names, has_identity)
         store.unlink()
+    assert figures["kills during a checkpoint"] >= KILLS["checkpoints"] * STRUCK
 
 
 def test_loads(tmp_path: Path, killer: Killer) -> None:
@@ -176,6 +210,7 @@ def test_loads(tmp_path: Path, killer: Killer) -> None:
             delay=killer.chance.uniform(0, 0.15 if late else 0.003),
             path=str(path),
         )
+        killer.count("kills between the last piece and the answer", late and "done" not in names)
         killer.check(store, [], has_identity)
         with comptroller.open(store) as svc:
             rows = svc.check()["rows"]["claims"]
@@ -185,44 +220,57 @@ def test_loads(tmp_path: Path, killer: Killer) -> None:
         store.unlink()
 
 
-def test_loads_in_batches(tmp_path: Path, killer: Killer) -> None:
+def test_loads_in_batches(tmp_path: Path, killer: Killer, figures: dict[str, Any]) -> None:
     """kill -9 of a load that stores batches"""
     path = tmp_path / "claims.ndjson"
-    rows = (short_line("claims", id=str(number)) for number in range(20_000))
-    path.write_bytes(ndjson(rows))
+    path.write_bytes(ndjson(short_line("claims", id=str(number)) for number in range(BATCHED)))
     pieces = path.stat().st_size // (1 << 15)
     for kill in range(KILLS["loads_in_batches"]):
         store = tmp_path / f"{kill}.db"
         options = {"path": str(path), "keep_going": True}
-        delay = killer.chance.uniform(0, 0.2)
+        delay = killer.chance.uniform(0, 0.1)
         killer.killed("load", store, killer.chance.randint(1, pieces), delay=delay, **options)
         killer.check(store, [], has_identity)
         with comptroller.open(store) as svc:
             kept = svc.check()["rows"]["claims"]
             assert {claim.id for claim in svc.claims.iter(limit=1000)} == {*map(str, range(kept))}
+        killer.count("kills between two batches", 0 < kept < BATCHED)
         store.unlink()
+    assert figures["kills between two batches"] >= KILLS["loads_in_batches"] * STRUCK
 
 
-def test_migrations(tmp_path: Path, killer: Killer) -> None:
+def test_migrations(tmp_path: Path, killer: Killer, figures: dict[str, Any]) -> None:
     """kill -9 of the migration of a store of an earlier version"""
     inputs = tmp_path / "inputs"
     inputs.mkdir()
     write_inputs(inputs)
     make_earlier_store(tmp_path / "earlier.db", inputs)
-    with comptroller.open(shutil.copyfile(tmp_path / "earlier.db", tmp_path / "new.db")) as svc:
+    new = shutil.copyfile(tmp_path / "earlier.db", tmp_path / "new.db")
+    began = time.monotonic()
+    with comptroller.open(new) as svc:
+        seconds = time.monotonic() - began
         expected = svc.check()["rows"]
+    earlier = read_killed(tmp_path / "earlier.db", "PRAGMA user_version")
     for kill in range(KILLS["migrations"]):
         store = Path(shutil.copyfile(tmp_path / "earlier.db", tmp_path / f"{kill}.db"))
-        names = killer.killed("migrate", store, 1, delay=killer.chance.uniform(0, 0.08))
+        names = killer.killed("migrate", store, 1, delay=killer.chance.uniform(0, 1.5 * seconds))
+        is_new = read_killed(store, "PRAGMA user_version") > earlier
+        killer.count("kills during the migration", Path(f"{store}-filling").exists())
+        killer.count("files with the earlier version", not is_new)
+        killer.count(
+            "files with the new version, without an answer", is_new and "done" not in names
+        )
         with comptroller.open(store) as svc:
             rows = svc.check()["rows"]
             rows["identities"] -= len(svc.identities.list())
             assert rows == expected
         killer.check(store, ["migrated"] if "done" in names else [], has_identity)
         store.unlink()
+    assert figures["kills during the migration"] >= KILLS["migrations"] * STRUCK
+    assert figures["files with the new version, without an answer"] > 0
 
 
-def test_moves(tmp_path: Path, killer: Killer) -> None:
+def test_moves(tmp_path: Path, killer: Killer, figures: dict[str, Any]) -> None:
     """kill -9 of changes of jurisdictions, which go on after the answer"""
     store = tmp_path / "store.db"
     with comptroller.open(store) as svc:
@@ -232,6 +280,8 @@ def test_moves(tmp_path: Path, killer: Killer) -> None:
     for _ in range(KILLS["moves"]):
         kills = 2 * killer.chance.randint(1, 3)
         names = killer.killed("move", store, kills, delay=killer.chance.uniform(0, 0.05))
+        moving = read_killed(store, "SELECT count(*) FROM jurisdiction_changes")
+        killer.count("kills during a move", moving > 0)
         answered = [name for name in names if not name.startswith("to ")]
         possible = {answered[-1], names[-1].removeprefix("to ")}
         with comptroller.open(store, read_only=True) as svc:
@@ -239,6 +289,7 @@ def test_moves(tmp_path: Path, killer: Killer) -> None:
         killer.check(store, answered, lambda svc, _name: None)
         with comptroller.open(store) as svc:
             assert_moved(svc, possible)
+    assert figures["kills during a move"] >= KILLS["moves"] * STRUCK
 
 
 def assert_moved(svc: Service, possible: set[str]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from programs import run
 
 ROOT = Path(__file__).parents[2]
 #: The files that check each promise, below `tests/python`.
@@ -99,13 +100,8 @@ def test_quick_checks(tmp_path: Path, files: tuple[str, ...], figures: dict[str,
     report = tmp_path / "report.xml"
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile"]
     command += ["-p", "no:cacheprovider", f"--junit-xml={report}"]
-    done = subprocess.run(
-        [*command, *(f"tests/python/{name}" for name in files)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command += [f"tests/python/{name}" for name in files]
+    done = run(command, cwd=ROOT, stderr=subprocess.PIPE)
     suite = ElementTree.parse(report).getroot().find("testsuite")
     assert suite is not None
     counts = {name: int(suite.attrib[name]) for name in ("tests", "failures", "errors", "skipped")}
@@ -127,7 +123,7 @@ def test_quick_checks(tmp_path: Path, files: tuple[str, ...], figures: dict[str,
 def test_core_files(file: str, figures: dict[str, Any]) -> None:
     """Tests of the core"""
     command = [CORE_TESTS, "--no-version", f"-sf=*{file}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run(command, stderr=subprocess.PIPE)
     for what in ("test cases", "assertions"):
         found = re.search(rf"{what}: +(\d+)", done.stdout)
         assert found, done.stdout

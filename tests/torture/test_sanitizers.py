@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import run
 
 ROOT = Path(__file__).parents[2]
 REPORT = re.compile(r"(?:ERROR|WARNING): \w+Sanitizer|: runtime error: ")
@@ -18,14 +19,7 @@ pytestmark = pytest.mark.promise(18, minutes=90, alone=True)
 
 def _make(figures: dict[str, Any], *arguments: str) -> str:
     """Runs make; returns what it prints, after counting the reports of sanitizers."""
-    done = subprocess.run(
-        ["make", *arguments],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    done = run(["make", *arguments], cwd=ROOT, stderr=subprocess.STDOUT)
     figures["reports"] = len(REPORT.findall(done.stdout))
     assert (done.returncode, figures["reports"]) == (0, 0), done.stdout[-20_000:]
     return done.stdout

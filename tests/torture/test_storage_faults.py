@@ -8,10 +8,12 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import run, started
 
 # The tests of the core may have to be compiled first.
 pytestmark = pytest.mark.promise(3, minutes=25)
@@ -49,8 +51,10 @@ class Program:
             "COMPTROLLER_SANITIZE": sanitizers,
         }
         defined = [f"-D{name}={value}" for name, value in options.items()]
-        _check(_run("cmake", "-S", ".", "-B", build, "-G", "Ninja", *defined, seconds=60))
-        _check(_run("cmake", "--build", build, "--target", TARGET, seconds=900))
+        configure = ["cmake", "-S", ".", "-B", build, "-G", "Ninja", *defined]
+        _check(run(configure, timeout=60, cwd=ROOT, stderr=subprocess.STDOUT))
+        build_target = ["cmake", "--build", build, "--target", TARGET]
+        _check(run(build_target, timeout=900, cwd=ROOT, stderr=subprocess.STDOUT))
         self._program = build / TARGET
 
     def inject(
@@ -62,21 +66,28 @@ class Program:
         seconds: int,
     ) -> None:
         """Injects faults for at most so many seconds for each operation, in several processes."""
+        command: list[Any] = [self._program, "--no-version", "-tc=an operation *"]
+        command += ["-sc=" + ",".join(operations)] if operations else []
+        variables = {"FAULT_SECONDS": str(seconds), "FAULT_CALLS": calls}
 
-        def run(share: int) -> subprocess.CompletedProcess[str]:
-            return _run(
-                self._program,
-                "--no-version",
-                "-tc=an operation *",
-                *(["-sc=" + ",".join(operations)] if operations else []),
-                seconds=3000,
-                FAULT_SECONDS=str(seconds),
-                FAULT_CALLS=calls,
-                FAULT_SHARE=f"{share}/{PROCESSES}",
-            )
+        def wait(program: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
+            output, _ = program.communicate(timeout=3000)
+            return subprocess.CompletedProcess(program.args, program.returncode, output)
 
-        with ThreadPoolExecutor(PROCESSES) as threads:
-            ended = list(threads.map(run, range(PROCESSES)))
+        with ThreadPoolExecutor(PROCESSES) as threads, ExitStack() as closing:
+            running = [
+                closing.enter_context(
+                    started(
+                        command,
+                        cwd=ROOT,
+                        env=os.environ | variables | {"FAULT_SHARE": f"{share}/{PROCESSES}"},
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.STDOUT,
+                    )
+                )
+                for share in range(PROCESSES)
+            ]
+            ended = list(threads.map(wait, running))
         printed = "".join(each.stdout for each in ended)
         verdicts = re.findall(r"assertions: +(\d+) \| +\d+ passed \| +(\d+) failed", printed)
         figures["assertions"] = sum(int(count) for count, _ in verdicts)
@@ -98,19 +109,6 @@ class Program:
         figures["operations that a fault struck"] = total["struck"]
         figures["of these, refused as a whole"] = total["refused"]
         figures["of these, successful"] = total["struck"] - total["refused"]
-
-
-def _run(*command: str | Path, seconds: int, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command,
-        cwd=ROOT,
-        env=os.environ | variables,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=seconds,
-        check=False,
-    )
 
 
 def _check(*ended: subprocess.CompletedProcess[str]) -> None:

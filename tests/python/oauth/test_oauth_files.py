@@ -243,20 +243,24 @@ def test_a_second_server_accepts_new_keys_and_clients_immediately(
     assert twin.show(served.token(served.register("newer"))).status_code == 200
 
 
+@pytest.mark.usefixtures("no_umask")
 @pytest.mark.parametrize("with_keys", [False, True])
 def test_a_backup_has_the_secrets_only_on_request(
     run: Run, tmp_path: Path, with_keys: bool
 ) -> None:
-    comptroller.open(tmp_path / "store.db").close()
+    with comptroller.open(tmp_path / "store.db") as svc:
+        svc.webhooks.secret(svc.webhooks.create(url="https://example.org/hooks").id)
+        svc.journal.checkpoint()
     run("clients", "add", "desk", "--operator", "--db", "store.db")
     run("keys", "rotate", "--db", "store.db")
     words = ["--with-keys"] if with_keys else []
     ended = run("backup", "copy.db", "--db", "store.db", "--json", *words)
     assert ended.code == 0
-    assert len(ended.json["secrets"]) == (2 if with_keys else 0)
-    for ending in (".keys", ".clients"):
-        copy = tmp_path / f"copy.db{ending}"
+    assert len(ended.json["secrets"]) == (4 if with_keys else 0)
+    for ending in (".keys", ".clients", ".journal-key", ".webhook-key"):
+        original, copy = (tmp_path / f"{name}.db{ending}" for name in ("store", "copy"))
+        assert original.exists()
         assert copy.exists() == with_keys
         if with_keys:
-            assert copy.read_bytes() == (tmp_path / f"store.db{ending}").read_bytes()
-            assert copy.stat().st_mode & 0o777 == 0o600
+            assert copy.read_bytes() == original.read_bytes()
+            assert mode(copy) == 0o600

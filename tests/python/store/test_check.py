@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing, suppress
+from decimal import Decimal
 from pathlib import Path
 
 import comptroller
 import pytest
-from examples import ADDRESS, KINDS, LINES, loaded, short_line
+from examples import ADDRESS, GROUP, KINDS, LINES, loaded, short_line
 
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pandas")
@@ -146,6 +147,21 @@ def test_overwritten_pages_are_found_or_refused(path: Path) -> None:
                 svc.reward_addresses.get(ADDRESS)
     except comptroller.Unusable:
         pass
+
+
+def test_a_changed_digit_in_the_file_is_found_but_not_by_a_read(path: Path) -> None:
+    """Pages have no checksums, so a read shows the changed value."""
+    balance = LINES["payout-groups"]["balance"]
+    changed = balance[:-1] + "2"
+    data = path.read_bytes()
+    assert data.count(balance.encode()) == 1
+    path.write_bytes(data.replace(balance.encode(), changed.encode()))
+    with comptroller.open(path, read_only=True) as svc:
+        assert svc.payout_groups.get(GROUP).balance == Decimal(changed)
+        found, verified = svc.check(), svc.journal.verify()
+    assert not found["ok"]
+    assert {finding["check"] for finding in found["findings"]} == {"payout_groups"}
+    assert [finding.check for finding in verified.findings] == ["payout_groups"]
 
 
 def test_a_check_writes_nothing(path: Path) -> None:

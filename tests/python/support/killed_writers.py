@@ -107,7 +107,7 @@ def fork_and_write(order: Order, acknowledge: Acknowledge) -> None:
 
 
 def write_large(order: Order, acknowledge: Acknowledge) -> None:
-    """Writes so much that there is a checkpoint after each 200 writes."""
+    """Writes so much that there is a checkpoint after some 126 writes."""
     svc = comptroller.open(order["store"])
     note = {f"note-{number}": "x" * 500 for number in range(50)}
     for number in itertools.count():
