@@ -16,6 +16,9 @@ struct Dialect {
   std::size_t max_joined_streams = 0;
   // Whether entries of the journal wait in `journal_pending` for their sequence numbers.
   bool has_pending_entries = false;
+  // What follows a condition in an index to compare it with the truth value ?. If the engine
+  // simplified that, it would not find the index.
+  std::string_view equals_truth = " = ?";
   // The end of an EXISTS that the engine must evaluate for each row, and not for all rows at once.
   std::string_view end_of_exists = {};
   // The end of the columns of an index that contains the key.

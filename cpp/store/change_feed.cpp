@@ -107,15 +107,26 @@ class FeedReader {
         "SELECT sequence, recorded_at, actor, customer_id, operation, resource, key, id, content",
         {}};
     if (!customer_) return sql.add(" FROM journal WHERE sequence >= ? ORDER BY 1", Value::of(from));
-    sql.add(", NULL FROM journal INDEXED BY journal_of_customer WHERE customer_id = ?",
-            Value::of(*customer_));
-    sql.add(" AND sequence >= ?", Value::of(from));
     sql.add(
-        " UNION ALL SELECT j.sequence, recorded_at, actor, NULL, operation, NULL, NULL, NULL,"
-        " content, keys FROM journal_batch_keys AS b CROSS JOIN journal AS j"
-        " WHERE j.sequence = b.sequence AND b.customer_id = ?",
+        ", CAST(NULL AS bytea) FROM journal INDEXED BY journal_of_customer WHERE customer_id = ?",
         Value::of(*customer_));
-    return sql.add(" AND b.sequence >= ? ORDER BY 1", Value::of(from));
+    sql.add(" AND sequence >= ?", Value::of(from));
+    Sql of_batches{
+        "SELECT j.sequence, recorded_at, actor, CAST(NULL AS integer), operation,"
+        " CAST(NULL AS integer), CAST(NULL AS bigint), CAST(NULL AS bytea), content, keys"
+        " FROM journal_batch_keys AS b CROSS JOIN journal AS j"
+        " WHERE j.sequence = b.sequence AND b.customer_id = ?",
+        {Value::of(*customer_)}};
+    of_batches.add(" AND b.sequence >= ?", Value::of(from));
+    if (connection_.dialect().has_ordered_branches) {
+      sql = in_order(sql, "sequence");
+      of_batches = in_order(of_batches, "b.sequence");
+    }
+    return sql.add(" UNION ALL ").add(of_batches).add(" ORDER BY 1");
+  }
+  static Sql in_order(const Sql& select, std::string_view column) {
+    Sql sql{"SELECT * FROM (", {}};
+    return sql.add(select).add(" ORDER BY ").add(column).add(") AS branch");
   }
 
   // Adds the changes of an entry. Returns false if it has further ones.

@@ -121,7 +121,9 @@ AccessPath Listing::path(const ListFilter& driving, const Alternative& alternati
   path.table = index.table.empty() ? table_ : index.table;
   path.range = range_;
   const auto add = [&](std::string_view column, std::vector<Value> values) {
-    path.condition.append(" AND ").append(column).append(" = ?");
+    const bool is_condition = column.starts_with('(');
+    path.condition.append(" AND ").append(column);
+    path.condition.append(is_condition ? connection_.dialect().equals_truth : " = ?");
     path.dimensions.push_back(std::move(values));
   };
   for (const std::string_view column : db::split_select_list(index.columns)) {

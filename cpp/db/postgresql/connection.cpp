@@ -224,6 +224,7 @@ std::vector<Insertion> PostgresqlConnection::insert_new(const InsertStatement& s
 }
 
 void PostgresqlConnection::begin_with(Mode mode, std::vector<std::string> statements) {
+  if (mode != Mode::reading) std::ranges::copy(settings_of_writes_, std::back_inserter(statements));
   begin(std::move(statements));
   mode_ = mode;
   has_journal_ = false;
@@ -261,6 +262,15 @@ void PostgresqlConnection::prefer_requests() {
     } else {
       settings_of_server_.push_back("SET LOCAL " + name + " TO DEFAULT");
     }
+  }
+}
+
+void PostgresqlConnection::prefer_indexes() {
+  if (query("SELECT 1 WHERE current_setting('enable_seqscan', true) IS NULL").step()) return;
+  if (is_pooled()) {
+    settings_of_writes_.emplace_back("SET LOCAL enable_seqscan = off");
+  } else {
+    execute("SET enable_seqscan = off");
   }
 }
 

@@ -67,6 +67,9 @@ class PostgresqlConnection final : public Connection, public Channel {
   // From now on snapshots of requests have the settings for them, and other snapshots those of the
   // server.
   void prefer_requests();
+  // From now on statements read by indexes: plans are kept, and a table that is empty when its plan
+  // is made may grow.
+  void prefer_indexes();
 
   // Begins a snapshot that sees what an exported one sees.
   void begin_snapshot_of(const std::string& exported);
@@ -108,6 +111,7 @@ class PostgresqlConnection final : public Connection, public Channel {
   // The statements that set them in a transaction.
   std::vector<std::string> settings_of_server_;
   std::vector<std::string> settings_of_requests_;
+  std::vector<std::string> settings_of_writes_;
   StatementCache statements_{*this};
   StatementCache statements_of_requests_{*this};
   std::optional<CopiedScan> scan_;

@@ -167,6 +167,7 @@ std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect(SharedSymbols*
   auto connection = std::make_unique<PostgresqlConnection>(
       std::make_unique<Session>(address_, options_.read_only, interrupt_), symbols);
   const std::int64_t server = learn_server(*connection);
+  connection->prefer_indexes();
   if (is_store_) check_version(*connection);
   if (symbols != nullptr) {
     symbols->follow(server);

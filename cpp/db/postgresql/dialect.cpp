@@ -12,6 +12,7 @@ constexpr Dialect postgresql_dialect{
     .has_ordered_branches = true,
     .max_joined_streams = 64,
     .has_pending_entries = true,
+    .equals_truth = " = (SELECT ?::boolean)",
     .end_of_exists = " LIMIT 1 OFFSET 0",
     .end_of_index = ", key",
     .length_of_keys = "(length(keys) - 1)",

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from threading import Event
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import comptroller
 import msgspec
@@ -18,7 +19,7 @@ import pytest
 from comptroller import Service
 from examples import accounted, group_id
 from lines import at, claim, group, load
-from postgresql_server import Connection
+from postgresql_server import Connection, Server
 
 _LINES = 20_000
 _IDS = 9_000
@@ -382,3 +383,19 @@ def test_a_claim_may_name_a_group_that_a_load_stores(store_path: str, owner: str
         )
         if owner == "acme":
             assert beside.payout_groups.get(group_id(1)).last_claim_all_at == at(1)
+
+
+@pytest.mark.parametrize("kind", ["identities", "controls", "orchestrations", "claims"])
+def test_a_load_in_batches_does_not_read_a_whole_table_for_each(
+    server: Server, store_path: str, kind: str
+) -> None:
+    """Also if the table is empty when the plans of its statements are made."""
+    rows = 6_000
+    with comptroller.open(store_path) as svc:
+        assert svc.load(kind, comptroller.sample(kind, rows), keep_going=True).inserted == rows
+    counts = f"SELECT n_tup_ins, seq_tup_read FROM pg_stat_user_tables WHERE relname = '{kind}'"
+    inserted = read = 0
+    while inserted < rows:  # the server counts what a connection did when it has ended
+        (found,) = server.execute(counts, urlsplit(store_path).path[1:])
+        inserted, read = (int(str(each)) for each in found)
+    assert read < rows
