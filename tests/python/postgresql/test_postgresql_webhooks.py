@@ -42,17 +42,20 @@ def _svc(open_as: Callable[..., comptroller.Service]) -> comptroller.Service:
 def test_another_process_delivers_after_a_killed_one(
     svc: comptroller.Service, store_path: str, tmp_path: Path
 ) -> None:
-    """Another takes over when the lease of the killed one has ended."""
+    """Another takes over when the lease of the killed one has ended, after up to 15 s."""
     state = ("--state", str(tmp_path / "state"))
     with Receiver() as receiver:
         svc.webhooks.create(url=receiver.url)
         with process(store_path, *state) as first:
-            for number in range(2_000):
+            for number in range(1_999):
                 svc.identities.put(id=f"identity-{number}")
             receiver.take(200)
             first.kill()
             first.wait()
+        svc.identities.put(id="last")
         with process(store_path, *state) as second:
+            sent = len(receiver.received)
+            receiver.wait(lambda got: len(got) > sent, 30)  # for a busy machine
             ids = lambda got: {each.headers["webhook-id"] for each in got}  # noqa: E731
             receiver.wait(lambda got: len(ids(got)) == 2_000, 120)
             second.terminate()

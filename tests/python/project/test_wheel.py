@@ -53,6 +53,14 @@ def test_it_contains_its_libraries_except_sqlite(tmp_path: Path) -> None:
     assert not sqlite.is_relative_to(environment)
 
 
+def test_everything_but_two_packages_is_an_extra(tmp_path: Path) -> None:
+    """The client library of PostgreSQL, too."""
+    code = "import importlib.metadata as m; print(*m.requires('comptroller'), sep='\\n')"
+    required = output(code, tmp_path).splitlines()
+    always = {re.split(r"\W", each)[0] for each in required if "extra ==" not in each}
+    assert always == {"jinja2", "msgspec"}
+
+
 def test_the_command_names_the_missing_extra(tmp_path: Path) -> None:
     program = PYTHON.with_name("comptroller")
     ended = subprocess.run(

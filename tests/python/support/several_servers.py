@@ -219,18 +219,25 @@ async def probe(address: str, since: Sequence[float]) -> Probe:
 
 
 async def restart_database(database: Server, servers: Fleet) -> list[Probe]:
-    """Restarts the database; returns what each server answered meanwhile and until it was back."""
+    """Restarts the database; returns what each server answered meanwhile and until it was back.
+
+    Checks that servers have answered 503.
+    """
     restarted: list[float] = []
     probes = [asyncio.create_task(probe(each, restarted)) for each in servers.addresses]
     await asyncio.sleep(_PAUSE_S)
     await asyncio.to_thread(database.restart)
     restarted.append(time.monotonic())
-    return await asyncio.gather(*probes)
+    found = await asyncio.gather(*probes)
+    assert any(each.counts["answers 503"] for each in found), found
+    return found
 
 
 def check_probes(probes: list[Probe], within_s: float = BACK_WITHIN_S) -> None:
-    """Checks that each server answered 503 or 200 only, and was back in time."""
+    """Checks that each server answered each request, with 503 or 200 only, and was back in time."""
     unexpected = [answer for each in probes for answer in each.unexpected]
     assert not unexpected, unexpected
+    lost = [each for each in probes if each.counts["lost connections"]]
+    assert not lost, lost
     late = [each for each in probes if each.seconds >= within_s]
     assert not late, late

@@ -18,32 +18,72 @@
 namespace comptroller::db::postgresql {
 namespace {
 
-using Columns = std::map<std::string, std::set<std::string>>;  // by table
+using Names = std::map<std::string, std::set<std::string>>;  // by table
 
-Columns columns_of(Connection& connection, std::string_view sql) {
-  Columns columns;
+// Returns the names of a query, without those of the tables that only PostgreSQL has.
+Names names_of(Connection& connection, std::string_view sql) {
+  Names names;
   Query rows = connection.query(sql);
-  while (rows.step()) {
-    columns[std::string(rows.column(0).bytes)].emplace(rows.column(1).bytes);
+  while (rows.step()) names[std::string(rows.column(0).bytes)].emplace(rows.column(1).bytes);
+  for (const char* table : {"store_version", "journal_writer", "journal_pending"}) {
+    names.erase(table);
   }
-  return columns;
+  return names;
 }
 
 TEST_CASE("the schema has the tables and columns of SQLite's") {
   if (!server_address()) return;
   const TestDatabase database;
   const auto store = database.open();
-  Columns here = columns_of(*store->reader(),
-                            "SELECT table_name::text, column_name::text"
-                            " FROM information_schema.columns WHERE table_schema = 'public'");
-  here.erase("store_version");
-  here.erase("journal_writer");
-  here.erase("journal_pending");
   const auto sqlite = sqlite::open("", {.is_temporary = true});
-  CHECK(here ==
-        columns_of(*sqlite->reader(),
-                   "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name)"
-                   " AS c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'"));
+  CHECK(names_of(*store->reader(),
+                 "SELECT table_name::text, column_name ||"
+                 " CASE is_nullable WHEN 'NO' THEN ' NOT NULL' ELSE '' END"
+                 " FROM information_schema.columns WHERE table_schema = 'public'") ==
+        names_of(*sqlite->reader(),
+                 "SELECT t.name, c.name || iif(c.\"notnull\" OR c.pk, ' NOT NULL', '')"
+                 " FROM sqlite_schema AS t, pragma_table_info(t.name) AS c"
+                 " WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'"));
+}
+
+// Each index as its name, unless it belongs to a constraint, its columns, and whether it is unique
+// and has a condition. SQLite appends the primary key to an index that is not unique; PostgreSQL's
+// schema does the same, except for indexes that are not read in the order of the primary key.
+constexpr const char* indexes_of_sqlite = R"(
+SELECT t.name, iif(i.origin = 'c', i.name, 'constraint') || ': ' ||
+  (SELECT group_concat(
+     CASE c.cid WHEN -2 THEN 'expression' WHEN -1 THEN k.name ELSE c.name END, ' ')
+   FROM pragma_index_xinfo(i.name) AS c
+   LEFT JOIN pragma_table_info(t.name) AS k ON k.pk AND c.cid = -1
+   WHERE c.key OR NOT (i."unique" OR i.name IN
+       ('identities_by_control_type', 'identities_by_reason_code', 'idempotency_keys_by_age',
+        'journal_of_removed', 'jurisdiction_changes_by_customer')
+     OR EXISTS (SELECT * FROM pragma_index_info(i.name) AS n WHERE n.name = k.name)))
+  || iif(i."unique", ' unique', '') || iif(i.partial, ' partial', '')
+FROM sqlite_schema AS t, pragma_index_list(t.name) AS i WHERE t.type = 'table' AND i.origin <> 'pk'
+UNION ALL
+SELECT t.name, 'primary key: ' || group_concat(c.name, ' ')
+FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table' AND c.pk
+GROUP BY t.name)";
+constexpr const char* indexes_of_postgresql = R"(
+SELECT t.relname::text, CASE WHEN i.indisprimary THEN 'primary key'
+  WHEN EXISTS (SELECT * FROM pg_constraint WHERE conindid = i.indexrelid) THEN 'constraint'
+  ELSE i.indexrelid::regclass::text END || ': ' ||
+  (SELECT string_agg(coalesce(a.attname, 'expression'), ' ' ORDER BY c.place)
+   FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS c (number, place)
+   LEFT JOIN pg_attribute AS a ON a.attrelid = t.oid AND a.attnum = c.number AND c.number <> 0)
+  || CASE WHEN i.indisunique AND NOT i.indisprimary THEN ' unique' ELSE '' END
+  || CASE WHEN i.indpred IS NULL THEN '' ELSE ' partial' END
+FROM pg_index AS i JOIN pg_class AS t ON t.oid = i.indrelid
+WHERE t.relnamespace = 'public'::regnamespace)";
+
+TEST_CASE("the schema has the indexes of SQLite's") {
+  if (!server_address()) return;
+  const TestDatabase database;
+  const auto store = database.open();
+  const auto sqlite = sqlite::open("", {.is_temporary = true});
+  CHECK(names_of(*store->reader(), indexes_of_postgresql) ==
+        names_of(*sqlite->reader(), indexes_of_sqlite));
 }
 
 TEST_CASE("later migrations have the numbers and names of SQLite's") {
