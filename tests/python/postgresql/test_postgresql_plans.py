@@ -22,6 +22,9 @@ from lines import at, control, identity
 from postgresql_proxy import Batch, Proxy
 from postgresql_server import Server
 
+# They read the plans in the log of the server.
+pytestmark = pytest.mark.xdist_group("plans")
+
 CLAIMS = 30_000
 #: Identities, controls and orchestrations, of each.
 OTHERS = 12_000
