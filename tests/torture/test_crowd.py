@@ -28,13 +28,13 @@ GROWTH = 1.05
 END_WITHIN_S = 10
 #: Promise 15: of 64 clients that send lists and 10 % creates, the p99 of lists is at most so many
 #: times that of 64 clients that send only a request without a read. The aim is 12; with 2 cores,
-#: which the clients share, it was 16 on 2026-11-29.
+#: which the clients share, it was 16 and 17 on 2026-11-29.
 LIST_P99 = 20
 PROMISED = {"list": 90, "create": 10}
 #: The same in the crowd, whose loads, exports and floods share the cores with the clients; it was
-#: 66. The trivial request of the crowd itself is no measure: what blocks the event loop delays it,
-#: too.
-CROWD_P99 = 100
+#: 66 and 90. The trivial request of the crowd itself is no measure: what blocks the event loop
+#: delays it, too.
+CROWD_P99 = 150
 MEASURED_S = 60
 A_MINUTE = 60
 #: What the crowd counts for well-behaved clients without a whole answer.
