@@ -29,7 +29,6 @@ struct Finish {
   void operator()(PGconn* connection) const { libpq().finish(connection); }
 };
 using Attempt = std::unique_ptr<PGconn, Finish>;
-using ConnectionParameters = std::vector<std::pair<std::string, std::string>>;
 
 // Throws for an address that libpq cannot read. Its own message could show a password.
 void check_address(const std::string& address) {
@@ -81,19 +80,13 @@ std::string text(const char* value) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// The parameters of a connection that is being made: from the address, the environment and its
-// files. The lists of its hosts are empty, or have an item for each host; that of the ports may
-// have one for all.
+// The parameters of a connection that is being made. The lists of its hosts are empty, or have an
+// item for each host; that of the ports may have one for all.
 class Hosts {
  public:
   explicit Hosts(PGconn* connection) {
-    const std::unique_ptr<ConnectionOption, void (*)(ConnectionOption*)> options(
-        libpq().options_of(connection), libpq().free_options);
-    if (!options) throw std::bad_alloc();
-    for (const ConnectionOption* each = options.get(); each->keyword != nullptr; ++each) {
-      const std::string_view name = each->keyword;
-      const std::string value = text(each->value);
-      if (value.empty() || name == "service") continue;  // what a service gives is among the others
+    for (const auto& [name, value] : parameters_of(connection)) {
+      if (name == "service") continue;  // what it gives is among the others
       if (name == "host") {
         names_ = split(value);
       } else if (name == "hostaddr") {
@@ -195,6 +188,18 @@ bool end_connecting(PGconn* connection, seconds max_wait, const Interrupt& inter
 }
 
 }  // namespace
+
+ConnectionParameters parameters_of(PGconn* connection) {
+  const std::unique_ptr<ConnectionOption, void (*)(ConnectionOption*)> options(
+      libpq().options_of(connection), libpq().free_options);
+  if (!options) throw std::bad_alloc();
+  ConnectionParameters parameters;
+  for (const ConnectionOption* each = options.get(); each->keyword != nullptr; ++each) {
+    const std::string value = text(each->value);
+    if (!value.empty()) parameters.emplace_back(each->keyword, value);
+  }
+  return parameters;
+}
 
 bool is_ready(int socket, bool for_writing) {
   pollfd waiting{socket, POLLIN, 0};

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "db/interrupt.hpp"
 #include "db/postgresql/libpq.hpp"
@@ -12,6 +14,11 @@ namespace comptroller::db::postgresql {
 // there is only one. One that does not answer in this time is left out. Throws unavailable if no
 // server can be reached, else unusable. No message shows a password.
 PGconn* connect(const std::string& address, bool is_read_only, const Interrupt& interrupt);
+
+// The names and values of the parameters of a connection, from the address, the environment and its
+// files. Empty ones are left out.
+using ConnectionParameters = std::vector<std::pair<std::string, std::string>>;
+ConnectionParameters parameters_of(PGconn* connection);
 
 // Waits until a socket is ready, for at most check_interval.
 bool is_ready(int socket, bool for_writing);

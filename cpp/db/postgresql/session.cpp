@@ -86,10 +86,8 @@ std::string Session::parameter(const char* name) const {
 }
 
 std::string Session::option(std::string_view name) const {
-  const std::unique_ptr<ConnectionOption, void (*)(ConnectionOption*)> options(
-      pq_.options_of(connection_), pq_.free_options);
-  for (const ConnectionOption* each = options.get(); each && each->keyword; ++each) {
-    if (each->keyword == name && each->value != nullptr) return each->value;
+  for (const auto& [known, value] : parameters_of(connection_)) {
+    if (known == name) return value;
   }
   return {};
 }

@@ -13,7 +13,7 @@ import pytest
 from lines import claim, load, made_group
 from postgresql_proxy import Batch, Proxy
 from postgresql_server import Connection, Server
-from serving import serving
+from serving import Serving, serving
 
 pytest.importorskip("httpx2")
 
@@ -104,11 +104,27 @@ def test_a_write_with_a_key_is_repeated_by_the_server(store_path: str, tmp_path:
 
 
 class _LostAnswers:
-    """Loses the answer of the server to the next COMMIT, and calls `when_lost`."""
+    """Loses the answer of the server to the next COMMIT, and calls `when_lost`.
 
-    def __init__(self) -> None:
+    Attributes:
+        proxy: the proxy that loses it.
+        address: the database of the test behind it.
+    """
+
+    def __init__(self, server: Server, store_path: str) -> None:
         self.is_armed = False
         self.when_lost: Callable[[], None] = lambda: None
+        self.proxy = Proxy(server, self.before)
+        database = store_path.rpartition("?")[0].rpartition("/")[2]
+        self.address = self.proxy.server.address(database)
+
+    @contextmanager
+    def serving(self, folder: Path) -> Iterator[Serving]:
+        """Starts a server with this address; the next COMMIT loses its answer."""
+        words = ("--auth", "off", "--no-webhooks", "--state", str(folder / "state"))
+        with serving(*words, cwd=folder, db=self.address) as web:
+            self.is_armed = True
+            yield web
 
     def before(self, batch: Batch) -> bool:
         loses = self.is_armed and b"COMMIT\0" in batch.data
@@ -122,21 +138,17 @@ class _LostAnswers:
 def test_a_committed_write_whose_answer_was_lost_is_not_executed_again(
     server: Server, store_path: str, tmp_path: Path, over_http: bool
 ) -> None:
-    answers = _LostAnswers()
-    database = store_path.rpartition("?")[0].rpartition("/")[2]
-    with Proxy(server, answers.before) as proxy, comptroller.open(store_path) as direct:
-        address = proxy.server.address(database)
+    answers = _LostAnswers(server, store_path)
+    with answers.proxy, comptroller.open(store_path) as direct:
         made: Any
         if over_http:
-            words = ("--auth", "off", "--no-webhooks", "--state", str(tmp_path / "state"))
-            with serving(*words, cwd=tmp_path, db=address) as web:
-                answers.is_armed = True
+            with answers.serving(tmp_path) as web:
                 answer = web.ask("POST", _GROUPS, json=_GROUP, headers={"Idempotency-Key": "k"})
                 assert answer.status_code == 200, answer.text
                 assert answer.headers["idempotent-replayed"] == "true"
                 made = answer.json()["group"]["id"]
         else:
-            with comptroller.open(address) as svc:
+            with comptroller.open(answers.address) as svc:
                 answers.is_armed = True
                 made = made_group(svc, idempotency_key="k").id
         assert not answers.is_armed
@@ -147,19 +159,15 @@ def test_a_committed_write_whose_answer_was_lost_is_not_executed_again(
 def test_the_outcome_remains_unknown_if_the_write_cannot_be_repeated(
     server: Server, store_path: str, tmp_path: Path, over_http: bool
 ) -> None:
-    answers = _LostAnswers()
-    database = store_path.rpartition("?")[0].rpartition("/")[2]
-    with Proxy(server, answers.before) as proxy, comptroller.open(store_path) as direct:
-        answers.when_lost = proxy.refuse
-        address = proxy.server.address(database)
+    answers = _LostAnswers(server, store_path)
+    with answers.proxy, comptroller.open(store_path) as direct:
+        answers.when_lost = answers.proxy.refuse
         if over_http:
-            words = ("--auth", "off", "--no-webhooks", "--state", str(tmp_path / "state"))
-            with serving(*words, cwd=tmp_path, db=address) as web:
-                answers.is_armed = True
+            with answers.serving(tmp_path) as web:
                 answer = web.ask("POST", _GROUPS, json=_GROUP, headers={"Idempotency-Key": "k"})
                 assert (answer.status_code, answer.json()["code"]) == (504, "outcome-unknown")
         else:
-            with comptroller.open(address) as svc:
+            with comptroller.open(answers.address) as svc:
                 answers.is_armed = True
                 with pytest.raises(comptroller.OutcomeUnknown):
                     made_group(svc, idempotency_key="k")
