@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <queue>
+#include <span>
 #include <vector>
 
 #include "model/enums.hpp"
@@ -36,17 +37,28 @@ struct Candidate {
 // Returns the next row that a list visits, in the order of the list; nullopt at the end.
 using Candidates = std::function<std::optional<Candidate>()>;
 
+// Where a batch of a stream begins: behind `after`, or at the first row.
+struct StreamBatch {
+  std::size_t stream = 0;
+  std::optional<Position> after = std::nullopt;
+};
+
 // The rows of all streams in one order, without duplicates. Reads every stream in batches of
 // 2, 4, 8, ... rows, or from another first number on, beginning with the constructor. A merge reads
-// at most the first batch of each stream plus about twice the rows that it returns.
+// at most the first batch of each stream plus about twice the rows that it returns; with announced
+// batches, about four times.
 class Merge {
  public:
-  // Appends up to `limit` rows of a stream to `out`, in order, starting after `after` if it is set.
-  // A stream ends when fewer are appended.
-  using Fetch = std::function<void(std::size_t stream, const std::optional<Position>& after,
-                                   std::int64_t limit, std::vector<Candidate>& out)>;
+  // Appends up to `limit` rows of a batch to `out`, in order. A stream ends when fewer are
+  // appended.
+  using Fetch = std::function<void(const StreamBatch& batch, std::int64_t limit,
+                                   std::vector<Candidate>& out)>;
+  // Reads batches ahead, each of up to `limit` rows. The first of them is fetched next; the others
+  // are of streams with at most half of a batch left, and would be as large at least.
+  using Announce = std::function<void(std::span<const StreamBatch> batches, std::int64_t limit)>;
 
-  Merge(Order order, std::size_t streams, Fetch fetch, std::int64_t first_batch = 2);
+  Merge(Order order, std::size_t streams, Fetch fetch, std::int64_t first_batch = 2,
+        Announce announce = nullptr);
 
   std::optional<Candidate> next();
 
@@ -56,6 +68,11 @@ class Merge {
     std::size_t used = 0;
     std::int64_t batch_size = 0;
     bool has_ended = false;
+    bool is_announced = false;  // the next batch
+
+    std::optional<Position> last() const {
+      return rows.empty() ? std::nullopt : std::optional(rows.back().position);
+    }
   };
   struct Head {
     Candidate row;
@@ -68,8 +85,10 @@ class Merge {
   };
 
   void push_next(std::size_t number);
+  void announce_with(std::size_t number);
 
   Fetch fetch_;
+  Announce announce_;
   std::int64_t max_batch_size_;
   std::vector<Stream> streams_;
   std::priority_queue<Head, std::vector<Head>, IsLaterHead> heads_;

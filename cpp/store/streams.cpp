@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace comptroller::store {
@@ -116,11 +117,9 @@ class StreamReader {
     }
   }
 
-  void read(std::size_t stream, const std::optional<Position>& after, std::int64_t limit,
-            std::vector<Candidate>& out) const {
-    std::size_t path = 0;
-    for (; stream >= paths_[path].stream_count(); ++path) stream -= paths_[path].stream_count();
-    const std::optional<Position>& position = after ? after : page_.position;
+  void read(const StreamBatch& batch, std::int64_t limit, std::vector<Candidate>& out) const {
+    const auto [path, stream] = place(batch.stream);
+    const std::optional<Position>& position = position_before(batch);
     const StreamSelect& select = (position ? behind_ : first_)[path];
     Sql sql;
     if (connection_.dialect().has_ordered_branches) {
@@ -134,25 +133,26 @@ class StreamReader {
     append(sql, out);
   }
 
-  // Announces that the first rows of all streams will be read.
-  void expect_first(std::int64_t limit) const {
-    if (!connection_.dialect().has_ordered_branches) return;
-    const std::optional<Position>& position = page_.position;
+  // Reads batches ahead; see Dialect::has_ordered_branches. All of them begin at a first row, or
+  // none does.
+  void read_ahead(std::span<const StreamBatch> batches, std::int64_t limit) const {
+    const bool is_behind = position_before(batches.front()).has_value();
     for (std::size_t path = 0; path < paths_.size(); ++path) {
-      const StreamSelect& select = (position ? behind_ : first_)[path];
-      connection_.read_ahead(select.ordered_text(std::to_string(limit)),
-                             paths_[path].stream_count(), [&](std::size_t stream) {
-                               std::vector<Value> values;
-                               select.add_ordered_values(stream, position, values);
-                               return values;
-                             });
+      const StreamSelect& select = (is_behind ? behind_ : first_)[path];
+      std::vector<std::vector<Value>> runs;
+      for (const StreamBatch& batch : batches) {
+        const auto [of, stream] = place(batch.stream);
+        if (of != path) continue;
+        select.add_ordered_values(stream, position_before(batch), runs.emplace_back());
+      }
+      connection_.read_ahead(select.ordered_text(std::to_string(limit)), runs.size(),
+                             [&](std::size_t run) { return runs[run]; });
     }
   }
 
-  // Reads all streams with one statement; see Dialect::has_ordered_branches.
-  void read_all(const std::optional<Position>& after, std::int64_t limit,
-                std::vector<Candidate>& out) const {
-    const std::optional<Position>& position = after ? after : page_.position;
+  // Reads all streams with one statement, as if they were one; see Dialect::has_ordered_branches.
+  void read_all(const StreamBatch& batch, std::int64_t limit, std::vector<Candidate>& out) const {
+    const std::optional<Position>& position = position_before(batch);
     const std::string count = std::to_string(limit);
     Sql sql;
     for (std::size_t path = 0; path < paths_.size(); ++path) {
@@ -168,6 +168,19 @@ class StreamReader {
   }
 
  private:
+  // The path of a stream, and its number there.
+  struct Place {
+    std::size_t path = 0;
+    std::size_t stream = 0;
+  };
+  Place place(std::size_t stream) const {
+    std::size_t path = 0;
+    for (; stream >= paths_[path].stream_count(); ++path) stream -= paths_[path].stream_count();
+    return {path, stream};
+  }
+  const std::optional<Position>& position_before(const StreamBatch& batch) const {
+    return batch.after ? batch.after : page_.position;
+  }
   void append(const Sql& sql, std::vector<Candidate>& out) const {
     db::Query rows = sql.query(connection_);
     while (rows.step()) out.push_back(candidate_of(rows));
@@ -210,9 +223,10 @@ std::int64_t first_batch_size(const db::Dialect& dialect, const PageQuery& page,
   return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size)));
 }
 
-Candidates merge(const PageQuery& page, std::size_t streams, Merge::Fetch fetch,
-                 std::int64_t first_batch) {
-  const auto merge = std::make_shared<Merge>(page.order, streams, std::move(fetch), first_batch);
+Candidates merge(const PageQuery& page, std::size_t streams, std::int64_t first_batch,
+                 Merge::Fetch fetch, Merge::Announce announce = nullptr) {
+  const auto merge = std::make_shared<Merge>(page.order, streams, std::move(fetch), first_batch,
+                                             std::move(announce));
   return [merge] { return merge->next(); };
 }
 
@@ -287,19 +301,16 @@ Candidates read_streams(db::Connection& connection, std::vector<AccessPath> path
   if (is_joined && dialect.has_ordered_branches) {
     // Few numbers of rows, so that few different statements are prepared.
     const std::uint64_t rows = std::bit_ceil(static_cast<std::uint64_t>(page.limit) + 1);
-    return merge(
-        page, 1,
-        [reader](std::size_t, auto&&... what) {
-          reader->read_all(std::forward<decltype(what)>(what)...);
-        },
-        static_cast<std::int64_t>(rows));
+    return merge(page, 1, static_cast<std::int64_t>(rows),
+                 [reader](auto&&... what) { reader->read_all(what...); });
   }
-  const std::int64_t first_batch = first_batch_size(dialect, page, streams);
-  reader->expect_first(first_batch);
+  Merge::Announce announce;
+  if (dialect.has_ordered_branches) {
+    announce = [reader](auto&&... what) { reader->read_ahead(what...); };
+  }
   return merge(
-      page, streams,
-      [reader](auto&&... what) { reader->read(std::forward<decltype(what)>(what)...); },
-      first_batch);
+      page, streams, first_batch_size(dialect, page, streams),
+      [reader](auto&&... what) { reader->read(what...); }, std::move(announce));
 }
 
 }  // namespace comptroller::store

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <span>
+#include <tuple>
 
 #include "model/text.hpp"
 #include "store/sql.hpp"
@@ -31,10 +33,9 @@ TEST_CASE("a merge gives the sorted positions of all streams without duplicates"
     }
     std::int64_t read = 0;
     Merge merge(order, streams.size(),
-                [&](std::size_t number, const std::optional<Position>& after, std::int64_t limit,
-                    std::vector<Candidate>& out) {
-                  for (const Position& position : streams[number]) {
-                    if (after && !before(*after, position)) continue;
+                [&](const StreamBatch& batch, std::int64_t limit, std::vector<Candidate>& out) {
+                  for (const Position& position : streams[batch.stream]) {
+                    if (batch.after && !before(*batch.after, position)) continue;
                     if (limit-- == 0) break;
                     out.push_back({position, position.key % 2 == 0});
                     ++read;
@@ -51,20 +52,53 @@ TEST_CASE("a merge gives the sorted positions of all streams without duplicates"
   }
 }
 
+// 100 streams of positions that take turns.
+constexpr std::int64_t streams_in_turn = 100;
+
+std::int64_t append_in_turn(const StreamBatch& batch, std::int64_t limit,
+                            std::vector<Candidate>& out) {
+  auto next = batch.after ? batch.after->created_at + streams_in_turn
+                          : static_cast<std::int64_t>(batch.stream);
+  for (std::int64_t row = 0; row < limit; ++row, next += streams_in_turn) {
+    out.push_back({{next, next}});
+  }
+  return limit;
+}
+
 TEST_CASE("a merge reads about as many rows as it returns") {
-  constexpr std::int64_t length = 10'000;
   std::int64_t read = 0;
-  Merge merge(Order::asc, 100,
-              [&](std::size_t number, const std::optional<Position>& after, std::int64_t limit,
-                  std::vector<Candidate>& out) {
-                std::int64_t next =
-                    after ? after->created_at + 100 : static_cast<std::int64_t>(number);
-                for (; limit > 0 && next < length * 100; --limit, next += 100, ++read) {
-                  out.push_back({{next, next}});
-                }
+  Merge merge(Order::asc, streams_in_turn,
+              [&](const StreamBatch& batch, std::int64_t limit, std::vector<Candidate>& out) {
+                read += append_in_turn(batch, limit, out);
               });
   for (std::int64_t place = 0; place < 1000; ++place) CHECK(merge.next()->position.key == place);
   CHECK(read <= 100 + 2 * 1000 + 100);
+}
+
+TEST_CASE("a merge announces the batches that it fetches next, many at once") {
+  std::set<std::tuple<std::size_t, std::int64_t, std::int64_t>> announced;
+  const auto name = [](const StreamBatch& batch, std::int64_t limit) {
+    return std::tuple(batch.stream, batch.after ? batch.after->key : -1, limit);
+  };
+  std::int64_t read = 0;
+  int announcements = 0;
+  Merge merge(
+      Order::asc, streams_in_turn,
+      [&](const StreamBatch& batch, std::int64_t limit, std::vector<Candidate>& out) {
+        CHECK(announced.contains(name(batch, limit)));
+        append_in_turn(batch, limit, out);
+      },
+      2,
+      [&](std::span<const StreamBatch> batches, std::int64_t limit) {
+        ++announcements;
+        for (const StreamBatch& batch : batches) {
+          CHECK(announced.insert(name(batch, limit)).second);
+          read += limit;
+        }
+      });
+  for (std::int64_t place = 0; place < 5000; ++place) CHECK(merge.next()->position.key == place);
+  CHECK(announcements <= 7);  // of 2, 4, 8, 16, 32 and 64 rows
+  CHECK(read <= 4 * 5000);
 }
 
 TEST_CASE("the range of a prefix has exactly the texts with the prefix") {
