@@ -405,6 +405,8 @@ void bind_store(py::module_& module) {
           .def(
               "version", [](const Store& store) { return store.service()->database()->version(); },
               py::call_guard<InterruptibleCall>())
+          .def("now",
+               [](const Store& store) { return store.service()->environment().now().microseconds; })
           .def(
               "commits",
               [](const Store& store) {

@@ -13,18 +13,24 @@ namespace comptroller::rules {
 namespace {
 
 constexpr std::string_view statuses = "orchestration.";  // and a status in lower case
-constexpr std::array<std::string_view, 12> event_types{"identity.control.created",
-                                                       "identity.control.deleted",
-                                                       "identity.updated",
-                                                       "payout_group.created",
-                                                       "payout_group.updated",
-                                                       "reward_address.created",
-                                                       "reward_address.updated",
-                                                       "claim.created",
-                                                       "claim.submitted",
-                                                       "claim.confirmed",
-                                                       "claim.failed",
-                                                       "orchestration.completed"};
+struct EventType {
+  std::string_view name;
+  std::string_view table;
+};
+constexpr std::array<EventType, 12> event_types{{
+    {"identity.control.created", "controls"},
+    {"identity.control.deleted", "controls"},
+    {"identity.updated", "identities"},
+    {"payout_group.created", "payout_groups"},
+    {"payout_group.updated", "payout_groups"},
+    {"reward_address.created", "reward_addresses"},
+    {"reward_address.updated", "reward_addresses"},
+    {"claim.created", "claims"},
+    {"claim.submitted", "claims"},
+    {"claim.confirmed", "claims"},
+    {"claim.failed", "claims"},
+    {"orchestration.completed", "orchestrations"},
+}};
 
 constexpr bool is_letter(char character) {
   return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
@@ -107,16 +113,27 @@ void check_webhook_url(std::string_view url, bool is_of_client) {
 
 void check_event_types(const EventTypes& patterns) {
   for (const Label& pattern : patterns) {
-    const std::string& text = pattern.value;
-    const bool is_status_of = text.starts_with(statuses) && is_status(text.substr(statuses.size()));
-    if (is_status_of || std::ranges::any_of(event_types, [&](std::string_view type) {
-          return matches(text, type);
-        })) {
-      continue;
-    }
-    throw Error::invalid("event_types", '"' + shorten(text) + "\" is no type of event; one of *, " +
-                                            comma_separated(event_types));
+    if (!tables_of_events({pattern}).empty()) continue;
+    std::array<std::string_view, event_types.size()> names;
+    std::ranges::transform(event_types, names.begin(), &EventType::name);
+    throw Error::invalid("event_types", '"' + shorten(pattern.value) +
+                                            "\" is no type of event; one of *, " +
+                                            comma_separated(names));
   }
+}
+
+std::set<std::string_view> tables_of_events(const EventTypes& patterns) {
+  std::set<std::string_view> tables;
+  for (const Label& pattern : patterns) {
+    const std::string& text = pattern.value;
+    for (const EventType& type : event_types) {
+      if (matches(text, type.name)) tables.insert(type.table);
+    }
+    if (text.starts_with(statuses) && is_status(text.substr(statuses.size()))) {
+      tables.insert("orchestrations");
+    }
+  }
+  return tables;
 }
 
 bool matches_event_type(const EventTypes& patterns, std::string_view type) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,8 @@ void check_webhook_url(std::string_view url, bool is_of_client);
 // Throws invalid_request for a pattern that matches no type of event.
 void check_event_types(const EventTypes& patterns);
 bool matches_event_type(const EventTypes& patterns, std::string_view type);
+// Returns the tables of the records that events with matching types have.
+std::set<std::string_view> tables_of_events(const EventTypes& patterns);
 
 // The parts of a change that determine the type of its event.
 struct RecordChange {

@@ -37,7 +37,9 @@ inline constexpr std::array<Scope, 16> all_scopes{{
     {"rewards:read_monitoring_address", "list and get reward addresses"},
     {"changes:read", "read the changes of the records that the other scopes let it read"},
     {webhooks_read, "list and get webhooks and their deliveries"},
-    {webhooks_write, "create, update and delete webhooks, and read their secrets"},
+    {webhooks_write,
+     "create, update and delete webhooks for events of records that the other scopes let it "
+     "read, and read their secrets"},
     {read_journal,
      "read the entries of the journal and their proofs, whose numbers count the writes of all "
      "customers; granted by name only",

@@ -15,9 +15,8 @@ namespace comptroller::service {
 
 namespace {
 
-// The scope that a client needs to read a resource.
 std::string_view scope_of(ChangedResource resource) {
-  return require_operation(std::string(enum_text(resource)) + ".list").scope;
+  return scope_to_read(enum_text(resource));
 }
 
 // Returns the named resources, or else all that the principal may read. Throws insufficient_scope.

@@ -30,6 +30,10 @@ const Operation& require_operation(std::string_view name) {
   throw Error(Code::not_found, "there is no operation " + shorten(name));
 }
 
+std::string_view scope_to_read(std::string_view table) {
+  return require_operation(std::string(table) + ".list").scope;
+}
+
 bool is_short(const Principal& principal, const Operation& operation,
               std::span<const Parameter> parameters) {
   if (parameters.size() > max_short_parameters) return false;

@@ -13,6 +13,8 @@ std::span<const Operation> operations();
 const Operation* find_operation(std::string_view name);
 // Throws not_found if there is none.
 const Operation& require_operation(std::string_view name);
+// The scope that a client needs to read the records of a table.
+std::string_view scope_to_read(std::string_view table);
 
 // Those of each part of the service, which are in its file.
 std::vector<Operation> identity_operations();

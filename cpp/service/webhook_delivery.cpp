@@ -200,7 +200,7 @@ void share_webhook_key(Service& service, const Principal& principal) {
   if (!service.environment().webhook_key) return;
   if (!service.database()->reader()->dialect().is_remote) return;
   service.database()->write(
-      [&](db::Connection& connection) { share_key(service.environment(), connection); });
+      [&](db::Connection& connection) { share_webhook_key(service.environment(), connection); });
 }
 
 std::vector<ActiveWebhook> active_webhooks(Service& service, const Principal& principal) {
@@ -212,7 +212,7 @@ std::vector<ActiveWebhook> active_webhooks(Service& service, const Principal& pr
   for (const auto& stored : store::webhooks_of(*connection, std::nullopt)) {
     const Webhook& webhook = stored.record;
     if (webhook.status != WebhookStatus::active) continue;
-    if (key.empty()) key = require_key(service.environment(), *connection);
+    if (key.empty()) key = require_webhook_key(service.environment(), *connection);
     active.push_back({stored.key, webhook.id.value, store::considered(*connection, stored.key),
                       destination_of(*connection, stored, key)});
   }
@@ -229,7 +229,8 @@ EventBatch take_events(Service& service, const Principal& principal, const Event
   if (!stored || stored->record.status != WebhookStatus::active) {
     throw Error(Code::not_found, "the webhook was deleted or paused");
   }
-  return Taking(*connection, query, *stored, require_key(service.environment(), *connection))
+  return Taking(*connection, query, *stored,
+                require_webhook_key(service.environment(), *connection))
       .run(service.environment().now());
 }
 

@@ -40,15 +40,15 @@ std::string fingerprint_of(std::string_view key) {
 
 }  // namespace
 
-std::string require_key(const Environment& environment) {
+std::string require_webhook_key(const Environment& environment) {
   if (environment.webhook_key) return environment.webhook_key();
   throw Error(
       Code::unsupported,
       "this store has no key for webhooks; a database needs a state folder (state, --state)");
 }
 
-std::string require_key(const Environment& environment, db::Connection& connection) {
-  std::string key = require_key(environment);
+std::string require_webhook_key(const Environment& environment, db::Connection& connection) {
+  std::string key = require_webhook_key(environment);
   if (!connection.dialect().is_remote) return key;
   db::Query shared =
       connection.query("SELECT value FROM secrets WHERE name = 'webhook key fingerprint'");
@@ -60,12 +60,12 @@ std::string require_key(const Environment& environment, db::Connection& connecti
   return key;
 }
 
-void share_key(const Environment& environment, db::Connection& connection) {
+void share_webhook_key(const Environment& environment, db::Connection& connection) {
   connection.run(
       "INSERT INTO secrets (name, value) VALUES ('webhook key fingerprint', ?)"
       " ON CONFLICT DO NOTHING",
-      db::Value::blob(fingerprint_of(require_key(environment))));
-  require_key(environment, connection);
+      db::Value::blob(fingerprint_of(require_webhook_key(environment))));
+  require_webhook_key(environment, connection);
 }
 
 WebhookSigner::WebhookSigner(std::string_view key, std::string_view secret_id)

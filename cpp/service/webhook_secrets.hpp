@@ -13,12 +13,12 @@
 namespace comptroller::service {
 
 // Returns the key of the store. Throws unsupported if it has none.
-std::string require_key(const Environment& environment);
+std::string require_webhook_key(const Environment& environment);
 // Does so for a store in a database. Throws unusable unless the key is that of the servers that
 // deliver, if any has.
-std::string require_key(const Environment& environment, db::Connection& connection);
+std::string require_webhook_key(const Environment& environment, db::Connection& connection);
 // Makes the key that of all servers of a database. Throws unusable if these have another one.
-void share_key(const Environment& environment, db::Connection& connection);
+void share_webhook_key(const Environment& environment, db::Connection& connection);
 
 // The keys of one secret id.
 class WebhookSigner {

@@ -91,10 +91,6 @@ std::int64_t count_webhooks(db::Connection& connection,
   return count_rows(std::move(query));
 }
 
-std::int64_t count_all_webhooks(db::Connection& connection) {
-  return count_rows(connection.query("SELECT count(*) FROM webhooks"));
-}
-
 SecretIds secret_ids(db::Connection& connection, std::int64_t key) {
   db::Query row = connection.query(
       "SELECT secret_id, previous_secret_id, previous_until FROM webhooks WHERE key = ?");

@@ -26,7 +26,6 @@ std::vector<Stored<Webhook>> webhooks_of(db::Connection& connection,
                                          const std::optional<std::string>& customer);
 // The number of webhooks of this owner; nullopt is the operator.
 std::int64_t count_webhooks(db::Connection& connection, const std::optional<std::string>& customer);
-std::int64_t count_all_webhooks(db::Connection& connection);
 
 SecretIds secret_ids(db::Connection& connection, std::int64_t key);
 void set_secret_ids(db::Connection& connection, std::int64_t key, const SecretIds& ids);

@@ -7,14 +7,13 @@ import re
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypeGuard, TypeVar
 
 import httpx2
 import msgspec
 
 from comptroller.bulk.loading import LoadResult
+from comptroller.decoding import NOT_JSON
 from comptroller.errors import (
     Error,
     OutcomeUnknown,
@@ -25,6 +24,7 @@ from comptroller.errors import (
     unusable,
 )
 from comptroller.remote.channel import Channel, Content
+from comptroller.retry_after import retry_after_s
 from comptroller.routes import FORM, METHOD_OVERRIDE
 
 R = TypeVar("R")
@@ -246,11 +246,11 @@ def _outcome_unknown(error: Error) -> Error:
 
 def _failure(response: httpx2.Response, content: bytes, place: str) -> Failure:
     status = response.status_code
-    retry_after_s = _retry_after_s(response.headers.get("retry-after"))
-    is_soon = (retry_after_s or 0) <= _LONGEST_PAUSE_S
-    later = "" if is_soon else f"; try again in {retry_after_s:,.0f} s"
+    pause_s = retry_after_s(response.headers.get("retry-after"))
+    is_soon = (pause_s or 0) <= _LONGEST_PAUSE_S
+    later = "" if is_soon else f"; try again in {pause_s:,.0f} s"
     given_id = response.headers.get("x-request-id")
-    error = refusal(status, decode_object(content), place, later, retry_after_s, given_id)
+    error = refusal(status, decode_object(content), place, later, pause_s, given_id)
     if response.is_redirect:
         target = shorten(response.headers.get("location", "").partition("?")[0])
         to = f"to {target}; connect to that URL if you trust it" if target else "without a target"
@@ -259,7 +259,7 @@ def _failure(response: httpx2.Response, content: bytes, place: str) -> Failure:
         error,
         is_temporary=status in _TEMPORARY and is_soon,
         may_be_executed=status in _UNANSWERED,
-        retry_after_s=retry_after_s,
+        retry_after_s=pause_s,
     )
 
 
@@ -319,7 +319,7 @@ def decode_object(content: bytes) -> dict[str, Any]:
     """Returns a JSON object; an empty one if the content is none."""
     try:
         return members_of(msgspec.json.decode(content))
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except NOT_JSON:
         return {}
 
 
@@ -330,18 +330,6 @@ def members_of(value: object) -> dict[str, Any]:
 
 def _is_text(value: object) -> TypeGuard[str]:
     return isinstance(value, str) and value != ""
-
-
-def _retry_after_s(given: str | None) -> float | None:
-    """Returns the seconds of a Retry-After header (RFC 9110 section 10.2.3)."""
-    if given is None:
-        return None
-    if re.fullmatch("[0-9]{1,9}", given):
-        return float(given)
-    try:
-        return (parsedate_to_datetime(given) - datetime.now(UTC)).total_seconds()
-    except (ValueError, TypeError):  # not a date, or a date without a zone
-        return None
 
 
 def _pause_s(tried: int, retry_after_s: float | None) -> float:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+import httpcore2
 
 from comptroller.webhooks.network import Network
 
@@ -36,10 +39,11 @@ _REFUSED_IPV4 = tuple(
 _GLOBAL_IPV6 = ip_network("2000::/3")
 # Protocol assignments with Teredo, documentation, 6to4, documentation.
 _REFUSED_IPV6 = tuple(map(ip_network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
+_log = logging.getLogger(__name__)
 
 
 class AddressRefused(Exception):
-    """A host leads to an address that is not public."""
+    """A host has no address, or one that is not public."""
 
 
 def is_public(address: str) -> bool:
@@ -54,11 +58,21 @@ class PublicNetwork(Network):
     """Connects to public addresses only.
 
     The connection goes to an address that was checked, so that a second answer of the name server
-    cannot redirect it. TLS still verifies the name of the URL.
+    cannot redirect it. TLS still verifies the name of the URL. A name without an address and one
+    that leads into the network of the server fail with one message: customers see it, and must not
+    learn which names the network has.
     """
 
-    def check(self, addresses: list[str]) -> None:
-        """Raises AddressRefused if any of the addresses is not public."""
-        for address in addresses:
-            if not is_public(address):
-                raise AddressRefused(f"the name leads to {address}, which is not a public address")
+    async def addresses(self, host: str, port: int) -> list[str]:
+        """Returns the public addresses of a host. Raises AddressRefused if any is not public."""
+        try:
+            found = await super().addresses(host, port)
+        except httpcore2.ConnectError as error:
+            reason = str(error)
+        else:
+            refused = [address for address in found if not is_public(address)]
+            if found and not refused:
+                return found
+            reason = f"it leads to {', '.join(refused) or 'no address'}"
+        _log.warning("the host %s of a webhook is refused: %s", host, reason)
+        raise AddressRefused("the name leads to no public address")

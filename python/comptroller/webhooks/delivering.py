@@ -75,10 +75,11 @@ class Deliverer:
                     self._is_failing = False
                 except Closed:
                     return
-                except Error as error:
+                except Exception as error:  # a defect must not end the delivery for good
                     self._version = None
                     if not self._is_failing:
-                        _log.warning("webhooks are not delivered now: %s", error)
+                        defect = None if isinstance(error, Error) else error
+                        _log.warning("webhooks are not delivered now: %s", error, exc_info=defect)
                     self._is_failing = True
                 with suppress(TimeoutError):
                     async with asyncio.timeout(POLL_S):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -118,6 +117,11 @@ class Endpoint:
     def _is_down(self) -> bool:
         return self._failures >= _DOWN_AFTER
 
+    def _may_send(self) -> bool:
+        """Whether the webhook was neither paused nor deleted, and this process delivers."""
+        is_ending = self._is_stopping or self._pause_reason is not None
+        return not is_ending and self._delivery.is_leased()
+
     async def _take(self) -> EventBatch:
         """Reads events and, as of the same moment, where they go."""
         is_down = self._is_down()
@@ -165,16 +169,20 @@ class Endpoint:
             if has_failed:
                 event.note(None, 0, None)
             else:
-                async with self._requests:
+                customer_id = self._destination.customer_id
+                async with self._requests, self._delivery.sender.turn(customer_id):
                     has_failed = not await self._try(event, is_retry=is_retry)
             outcomes.append((event, not has_failed))
         return outcomes
 
     async def _try(self, event: WebhookEvent, *, is_retry: bool) -> bool:
-        if self._is_down() and not is_retry:
-            event.note(None, _after(self._delivery.retry_s(1)), _NOT_TRIED)
+        if not self._may_send():
+            event.note(None, self._delivery.store.now(), None)
             return False
-        now = time.time_ns() // 1000
+        if self._is_down() and not is_retry:
+            event.note(None, self._after(self._delivery.retry_s(1)), _NOT_TRIED)
+            return False
+        now = self._delivery.store.now()
         answer = await self._post(event, now)
         if answer.error is None:
             event.note(now, None, None)
@@ -185,7 +193,7 @@ class Endpoint:
         self._delivery.counts.failed += 1
         delay_s = max(self._delivery.retry_s(event.attempts + 1), answer.retry_after_s)
         first = event.first_attempt_at or now
-        event.note(now, None if event.is_test else _after(delay_s), answer.error[:1000])
+        event.note(now, None if event.is_test else self._after(delay_s), answer.error[:1000])
         if answer.is_gone:
             self._pause_reason = answer.error
         elif now - first >= self._delivery.give_up_s * _US and not event.is_test:
@@ -242,13 +250,15 @@ class Endpoint:
 
     async def _wait(self, next_due: int | None) -> None:
         """Waits for a commit, or for the next attempt."""
-        seconds = None if next_due is None else max(0.0, next_due / _US - time.time())
+        seconds = None
+        if next_due is not None:
+            seconds = max(0.0, (next_due - self._delivery.store.now()) / _US)
         try:
             async with asyncio.timeout(seconds):
                 await self._changed.wait()
         except TimeoutError:
             pass
 
-
-def _after(seconds: float) -> int:
-    return time.time_ns() // 1000 + round(seconds * _US)
+    def _after(self, seconds: float) -> int:
+        """Returns a later time of the clock of the store, which servers of a database share."""
+        return self._delivery.store.now() + round(seconds * _US)

@@ -30,8 +30,12 @@ class Network(httpcore2.AsyncNetworkBackend):
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
 
-    def check(self, addresses: list[str]) -> None:
-        """Accepts the addresses of a host."""
+    async def addresses(self, host: str, port: int) -> list[str]:
+        """Returns the addresses of a host. Raises ConnectError."""
+        try:
+            return await self._resolver.addresses(OWNER.get(), host, port)
+        except OSError as error:
+            raise httpcore2.ConnectError(f"the name cannot be resolved: {error}") from error
 
     async def connect_tcp(
         self,
@@ -42,13 +46,8 @@ class Network(httpcore2.AsyncNetworkBackend):
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
         """Connects to a host."""
-        try:
-            addresses = await self._resolver.addresses(OWNER.get(), host, port)
-        except OSError as error:
-            raise httpcore2.ConnectError(f"the name cannot be resolved: {error}") from error
-        self.check(addresses)
         failure = httpcore2.ConnectError("the name has no address")
-        for address in addresses:
+        for address in await self.addresses(host, port):
             try:
                 connected = await asyncio.open_connection(
                     address, port, flags=socket.AI_NUMERICHOST

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 import httpcore2
 
 import comptroller
+from comptroller.retry_after import retry_after_s
 from comptroller.webhooks.addresses import AddressRefused, PublicNetwork
 from comptroller.webhooks.network import OWNER, Network
 from comptroller.webhooks.resolving import Resolve, Resolver, resolve
 
 #: The time of an attempt, from the resolution of the name to the end of the response.
 TIMEOUT_S = 20.0
+#: The requests in flight at once: of all customers, and as many of the operator; of one customer.
+MAX_REQUESTS = 512
+_REQUESTS_OF_A_CUSTOMER = 64
 #: The connections to each kind of receivers that stay open for the next request.
 _KEPT_CONNECTIONS = 100
 #: The names that are resolved at once: of all customers, or the operator; of one customer.
@@ -25,6 +31,7 @@ _LOOKUPS_OF_A_CUSTOMER = 4
 _MAX_ANSWER = 64 << 10  # bytes; the rest is not read
 _MAX_RETRY_AFTER_S = 86_400.0
 _GONE = 410
+_log = logging.getLogger(__name__)
 
 
 class Answer(NamedTuple):
@@ -69,7 +76,22 @@ class Sender:
                 (False, Network(operator)),
             )
         }
+        self._requests_of_clients = asyncio.Semaphore(MAX_REQUESTS)
+        self._requests_of_operator = asyncio.Semaphore(MAX_REQUESTS)
+        self._requests_of_customers: dict[str, asyncio.Semaphore] = defaultdict(
+            lambda: asyncio.Semaphore(_REQUESTS_OF_A_CUSTOMER)
+        )
         self._agent = f"comptroller/{comptroller.__version__}".encode()
+
+    @asynccontextmanager
+    async def turn(self, customer_id: str | None) -> AsyncIterator[None]:
+        """Waits while too many requests of a customer, or of the operator, are in flight."""
+        if customer_id is not None:
+            async with self._requests_of_customers[customer_id], self._requests_of_clients:
+                yield
+        else:
+            async with self._requests_of_operator:
+                yield
 
     async def post(
         self, url: str, headers: dict[str, str], body: bytes, *, customer_id: str | None
@@ -104,6 +126,9 @@ class Sender:
             OSError,
         ) as error:
             return Answer(f"the connection failed: {str(error) or type(error).__name__}")
+        except Exception:  # it must not end the delivery of other events
+            _log.exception("a request of a webhook to %s failed", url)
+            return Answer("the request failed")
 
     def stop_lookups(self) -> None:
         """Fails the requests that wait for the resolution of a name, and all that need one."""
@@ -136,20 +161,9 @@ def _answer(response: httpcore2.Response) -> Answer:
     wait_s = 0.0
     for name, value in response.headers:
         if name.lower() == b"retry-after":
-            wait_s = _retry_after(value.decode("latin-1"))
+            asked_s = retry_after_s(value.decode("latin-1")) or 0.0
+            wait_s = min(max(asked_s, 0.0), _MAX_RETRY_AFTER_S)
     error = f"the receiver answered {status}"
     if 300 <= status < 400:
         error += "; redirects are not followed, so change the URL of the webhook"
     return Answer(error, is_gone=status == _GONE, retry_after_s=wait_s)
-
-
-def _retry_after(text: str) -> float:
-    """Returns the seconds of a header Retry-After; 0 if it is malformed."""
-    if text.isdecimal() and text.isascii():
-        return min(float(text[:9]), _MAX_RETRY_AFTER_S)
-    try:
-        moment = parsedate_to_datetime(text)
-    except ValueError:
-        return 0.0
-    seconds = (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-    return min(max(seconds, 0.0), _MAX_RETRY_AFTER_S)

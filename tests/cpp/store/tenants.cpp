@@ -7,11 +7,14 @@
 #include "service/operations.hpp"
 #include "store/counted_work.hpp"
 #include "store/payout_groups.hpp"
+#include "store/webhooks.hpp"
+#include "store/writing.hpp"
 
 namespace comptroller::store {
 namespace {
 
 constexpr int own_rows = 5'700;    // a group and an identity with more than a page visits
+constexpr int webhooks = 12;       // of a customer
 constexpr int group_claims = 600;  // more than a change of a jurisdiction rewrites at once
 
 // A customer with records whose ids begin with `first` and whose texts begin with `word`.
@@ -33,6 +36,23 @@ const Tenant upper{"zenith", "UPPER", 900'000, 20};
 // Only one of the two stores has the records of the first, and none those of the second.
 const Tenant foreign{"globex", "FOREIGN", 500'000, 1'200};
 const Tenant nobody{"nobody", "NOBODY", 600'000, 0};
+
+void store_webhooks(ServiceFixture& store, const Tenant& tenant) {
+  store.service.database()->write([&](db::Connection& connection) {
+    for (int i = 0; i < std::min(tenant.rows, webhooks); ++i) {
+      Webhook webhook;
+      webhook.id = {tenant.id(7, i)};
+      webhook.url.value = "https://hooks.example.com/" + tenant.word;
+      webhook.event_types = {Label{"*"}};
+      webhook.created_at = tenant.time(i);
+      webhook.secret_changed_at = webhook.created_at;
+      webhook.updated_at = UpdatedAt{webhook.created_at};
+      customer_of(webhook) = tenant.customer;
+      Writing writing(connection);
+      insert_webhook(writing, webhook, "secret");
+    }
+  });
+}
 
 void store_tenant(ServiceFixture& store, const Tenant& tenant) {
   std::vector<IdentityLine> identities;
@@ -87,6 +107,7 @@ void store_tenant(ServiceFixture& store, const Tenant& tenant) {
   store_records(store, groups);
   store_records(store, addresses);
   store_records(store, claims);
+  store_webhooks(store, tenant);
 }
 
 // Leaves a group in transition to a jurisdiction.

@@ -12,7 +12,10 @@ from receiver import Receiver
 pytest.importorskip("httpx2")
 
 from comptroller.webhooks.addresses import is_public
+from comptroller.webhooks.resolving import Resolve
 from comptroller.webhooks.sending import Answer, Sender
+
+REFUSED = "the name leads to no public address"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +75,7 @@ def test_an_address_that_is_not_public_is_refused(address: str) -> None:
     def resolve(_host: str, _port: int) -> list[str]:
         return ["93.184.215.14", address]
 
-    assert "not a public address" in (send("https://hooks.example.com/x", resolve).error or "")
+    assert send("https://hooks.example.com/x", resolve).error == REFUSED
 
 
 @pytest.mark.parametrize(
@@ -104,7 +107,7 @@ def test_a_second_answer_of_the_name_server_is_not_used() -> None:
     with Receiver() as receiver:
         port = receiver.url.rpartition(":")[2].partition("/")[0]
         answer = send(f"http://rebinding.example.com:{port}/x", resolve)
-    assert "192.0.2.1" in (answer.error or "")
+    assert answer.error == REFUSED
     assert asked == ["rebinding.example.com"]
     assert receiver.received == []
 
@@ -116,15 +119,35 @@ def test_each_address_of_a_name_must_be_public() -> None:
     with Receiver() as receiver:
         port = receiver.url.rpartition(":")[2].partition("/")[0]
         answer = send(f"http://both.example.com:{port}/x", resolve)
-    assert "leads to 127.0.0.1, which is not a public address" in (answer.error or "")
+    assert answer.error == REFUSED
     assert receiver.received == []
 
 
-def test_a_name_without_an_address_is_a_failure() -> None:
-    def resolve(_host: str, _port: int) -> list[str]:
-        raise socket.gaierror(socket.EAI_NONAME, "unknown")
+def _unknown(_host: str, _port: int) -> list[str]:
+    raise socket.gaierror(socket.EAI_NONAME, "unknown")
 
-    assert "cannot be resolved" in (send("https://nowhere.example.com", resolve).error or "")
+
+@pytest.mark.parametrize("resolve", [_unknown, lambda *_: [], lambda *_: ["10.3.4.5"]])
+def test_a_customer_does_not_learn_the_names_of_the_network(
+    resolve: Resolve, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A name that does not exist looks like one that leads into the server's network."""
+    assert send("https://db1.corp.example", resolve).error == REFUSED
+    (logged,) = caplog.messages  # for the operator
+    assert "db1.corp.example" in logged
+
+
+def test_the_operator_learns_why_a_name_is_refused() -> None:
+    answer = send("https://nowhere.example.com", _unknown, customer_id=None)
+    assert "cannot be resolved" in (answer.error or "")
+
+
+def test_a_defect_is_a_failure_of_one_request(caplog: pytest.LogCaptureFixture) -> None:
+    def resolve(_host: str, _port: int) -> list[str]:
+        raise KeyError("secret")
+
+    assert send("https://hooks.example.com", resolve).error == "the request failed"
+    assert "KeyError" in caplog.text
 
 
 @pytest.mark.parametrize("host", ["a" * 64 + ".example.com", "a..example.com"])
@@ -132,7 +155,7 @@ def test_a_name_without_an_address_is_a_failure() -> None:
 def test_a_name_that_cannot_exist_is_a_failure(host: str, customer_id: str | None) -> None:
     """Its label is too long or empty, for which Python has another exception."""
     answer = send(f"https://{host}/x", customer_id=customer_id)
-    assert "cannot be resolved" in (answer.error or "")
+    assert (REFUSED if customer_id else "cannot be resolved") in (answer.error or "")
 
 
 def test_redirects_are_not_followed() -> None:

@@ -274,6 +274,17 @@ def test_the_receiver_can_ask_for_time(svc: comptroller.Service) -> None:
     assert 590 < (delivery.next_attempt_at - delivery.last_attempt_at).total_seconds() < 610
 
 
+@pytest.mark.parametrize("when", ["Mon, 01 Jan 99999999999 00:00:00 GMT", "-5", "soon", "9" * 400])
+def test_an_odd_time_is_ignored(svc: comptroller.Service, when: str) -> None:
+    answers: list[int | tuple[int, dict[str, str]]] = [(503, {"retry-after": when}), 200]
+    with Receiver(lambda _: answers.pop(0)) as receiver, delivering(svc) as counts:
+        made = svc.webhooks.create(url=receiver.url)
+        svc.identities.put(id="alice")
+        until(lambda: counts.delivered == 1)
+        until(lambda: svc.webhooks.deliveries(made.id) == ())
+    assert (len(receiver.received), counts.failed) == (2, 1)
+
+
 def test_events_during_an_outage_are_delivered_after_it(svc: comptroller.Service) -> None:
     statuses = [502]
     with Receiver(lambda _: statuses[0]) as receiver, delivering(svc):
@@ -318,6 +329,39 @@ def test_a_paused_webhook_gets_its_events_later(svc: comptroller.Service) -> Non
         svc.webhooks.delete(marker.id)
         svc.webhooks.update(made.id, status="ACTIVE")
         assert receiver.take(2)[1].path == "/hooks"
+
+
+@pytest.mark.parametrize("end", ["pause", "delete"])
+def test_nothing_is_sent_after_the_requests_in_flight(svc: comptroller.Service, end: str) -> None:
+    arrived, ended = threading.Semaphore(0), threading.Event()
+
+    def hold(_received: Received) -> int:
+        arrived.release()
+        assert ended.wait(30)
+        return 200
+
+    with Receiver(hold) as receiver, Receiver() as other, delivering(svc):
+        made = svc.webhooks.create(url=receiver.url)
+        svc.load("claims", [claim(number) for number in range(100)])
+        for _ in range(16):
+            assert arrived.acquire(timeout=30)
+        if end == "pause":
+            svc.webhooks.update(made.id, status="PAUSED")
+        else:
+            svc.webhooks.delete(made.id)
+        svc.webhooks.create(url=other.url)
+        svc.identities.put(id="alice")
+        other.take(1)  # so the deliverer knows of the end
+        ended.set()
+        receiver.wait(lambda got: len(got) >= 16)
+        if end == "pause":
+            until(lambda: len(svc.webhooks.deliveries(made.id)) == 84)
+    assert len(receiver.received) == 16
+    if end == "pause":
+        with Receiver() as later, delivering(svc):
+            svc.webhooks.update(made.id, url=later.url, status="ACTIVE")
+            until(lambda: svc.webhooks.deliveries(made.id) == ())
+        assert len({each.headers["webhook-id"] for each in later.received}) == 85
 
 
 def test_one_of_several_processes_delivers(svc: comptroller.Service) -> None:

@@ -6,6 +6,7 @@ import base64
 import json
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,53 @@ def test_a_customer_has_at_most_100(operator: comptroller.Service) -> None:
     with pytest.raises(comptroller.Conflict, match="too many"):
         operator.webhooks.create(url=URL, customer_id="acme")
     operator.webhooks.create(url=URL, customer_id="other")
+
+
+def test_webhooks_of_others_are_no_limit(operator: comptroller.Service, open_as) -> None:
+    for number in range(11):
+        client = open_as(customer=f"customer-{number}")
+        for _ in range(100):
+            client.webhooks.create(url=URL)
+
+
+def test_creates_at_once_stay_within_the_limit(operator: comptroller.Service) -> None:
+    for _ in range(90):
+        operator.webhooks.create(url=URL, customer_id="acme")
+
+    def create(_number: int) -> bool:
+        try:
+            operator.webhooks.create(url=URL, customer_id="acme")
+        except comptroller.Conflict:
+            return False
+        return True
+
+    with ThreadPoolExecutor(16) as pool:
+        assert sum(pool.map(create, range(30))) == 10
+    assert len(operator.webhooks.list(customer_id="acme")) == 100
+
+
+def test_a_client_gets_events_only_of_records_that_it_may_read(open_as) -> None:
+    """A webhook of a client sends no more than `list` and the change feed show it."""
+    narrow = open_as(customer="acme", scopes=["webhooks:write", "rewards:read_claims"])
+    for types in (["*"], ["identity.*"], ["identity.control.created", "claim.*"], None):
+        with pytest.raises(comptroller.Forbidden, match="identity:read_"):
+            narrow.webhooks.create(url=URL, event_types=types)
+    with pytest.raises(comptroller.Forbidden, match="orchestration:read_orchestration"):
+        narrow.webhooks.create(url=URL, event_types=["orchestration.failed"])
+    made = narrow.webhooks.create(url=URL, event_types=["claim.*"])
+    narrow.webhooks.replay(made.id, since="2026-01-01")
+    wide = open_as(customer="acme").webhooks.create(url=URL)
+    for change in ({"url": URL + "/mine"}, {"event_types": ["*"]}):
+        with pytest.raises(comptroller.Forbidden, match=":read_"):
+            narrow.webhooks.update(wide.id, **change)
+    with pytest.raises(comptroller.Forbidden, match=":read_"):
+        narrow.webhooks.replay(wide.id, since="2026-01-01")
+    assert narrow.webhooks.update(made.id, event_types=["claim.created"]).event_types == (
+        "claim.created",
+    )
+    assert narrow.webhooks.update(wide.id, status="PAUSED").status == "PAUSED"
+    with pytest.raises(comptroller.Forbidden, match="operator:read"):
+        open_as(scopes=["operator:write"]).webhooks.create(url=URL)
 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,10 +26,11 @@ from comptroller.http.server.signals import (
     on_worker_signals,
 )
 from comptroller.http.server.tls_listener import MAX_HANDSHAKES, TlsListener
+from comptroller.webhooks.sending import MAX_REQUESTS
 
 _ACCEPTED_AT_ONCE = 8
 _BACKLOG = 2048
-_OPEN_FILES = MAX_CONNECTIONS + MAX_HANDSHAKES + 1024
+_OPEN_FILES = MAX_CONNECTIONS + MAX_HANDSHAKES + 2 * MAX_REQUESTS + 1024
 
 
 def listen(host: str, port: int) -> socket.socket:
