@@ -40,6 +40,7 @@ from comptroller.http.metrics import Metrics
 from comptroller.http.problems import Refusal, problem
 from comptroller.http.readiness import Readiness
 from comptroller.http.routing import Answers, Router
+from comptroller.http.turns import Turns
 from comptroller.http.writes import Outcome, WritesByLoop
 from comptroller.journal import sign_checkpoint
 from comptroller.local import LocalHost
@@ -116,6 +117,7 @@ class App:
         self._observers: tuple[Observer, ...] = (self.metrics, *observers)
         max_readers = _MAX_DATABASE_READERS if self.reads_in_threads else _MAX_FILE_READERS
         self._readers = ThreadPoolExecutor(max_readers, "comptroller-read", _give_way)
+        self._turns = Turns(max_readers)
         exports = ThreadPoolExecutor(MAX_EXPORTS, "comptroller-export", _give_way)
         self._transfers = LoadsAndExports(service.host, exports, self.metrics.count_loaded)
         self._deprecation = None if drop_deprecated else _deprecation(sunset)
@@ -211,8 +213,7 @@ class App:
             # A thread would take more time for a short read.
             short = None if self.reads_in_threads else self.store.call_if_short(*request)
             if short is None:
-                read = partial(self.store.call, *request)
-                short = await asyncio.get_running_loop().run_in_executor(self._readers, read)
+                short = await self._read_in_thread(exchange, partial(self.store.call, *request))
             outcome = short
         if isinstance(outcome, Error):
             raise outcome
@@ -221,6 +222,15 @@ class App:
         if OUTCOME not in exchange.scope and (row.envelope or items_alias):
             answer = _core.wrap_answer(answer, row.envelope, items_alias)
         await self._send(exchange, answer, [*(REPLAY_HEADERS if is_replay else []), *extra])
+
+    async def _read_in_thread(
+        self, exchange: Exchange, read: Callable[[], tuple[bytes, bool]]
+    ) -> tuple[bytes, bool]:
+        await self._turns.take(exchange)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._readers, read)
+        finally:
+            self._turns.give_back()
 
     async def _in_bulk(
         self, operation: str, answer: Callable[[Exchange, Caller], Any], exchange: Exchange

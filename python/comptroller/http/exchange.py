@@ -173,6 +173,11 @@ class Exchange:
         is_announced = b"content-length" in self.headers or b"transfer-encoding" in self.headers
         return is_announced or not self.scope["http_version"].startswith("1")
 
+    async def wait_for_disconnect(self) -> None:
+        """Returns when the client has disconnected; what it still sends is lost."""
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
     def check_length(self, largest: int) -> None:
         """Raises an Error if Content-Length is invalid or larger than `largest` bytes."""
         length = self.headers.get(b"content-length")

@@ -8,7 +8,6 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, contextmanager
 from functools import partial
 from pathlib import Path
-from weakref import WeakKeyDictionary
 
 import msgspec
 
@@ -21,6 +20,7 @@ from comptroller.http.backlog import Backlog
 from comptroller.http.exchange import PIECEWISE, Disconnected, Exchange, Headers
 from comptroller.http.problems import problem
 from comptroller.http.spool import Spool
+from comptroller.http.turns import Turns
 from comptroller.local import LocalHost
 from comptroller.values import KINDS
 
@@ -46,7 +46,7 @@ class LoadsAndExports:
     Args:
         host: the host of the store.
         pool: runs exports, one in each thread.
-        loaded: called with the kind and the number of records that a load stored.
+        count_loaded: called with the kind and the number of records that a load stored.
         patience_s: see PATIENCE_S.
     """
 
@@ -54,19 +54,17 @@ class LoadsAndExports:
         self,
         host: LocalHost,
         pool: Executor,
-        loaded: Callable[[str, int], None],
+        count_loaded: Callable[[str, int], None],
         patience_s: float = PATIENCE_S,
     ) -> None:
         self._store = host.store
         # The folder of the store, because the default folder of temporary files may be in memory.
         self._folder = None if host.path is None else Path(host.path).resolve().parent
-        self._loaded = loaded
+        self._count_loaded = count_loaded
         self._pool = pool
         self._spooling = ThreadPoolExecutor(_MAX_SPOOLING, "comptroller-spool")
         self._loading = ThreadPoolExecutor(1, "comptroller-load")  # a store runs one load at a time
-        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
-            WeakKeyDictionary()
-        )
+        self._turns = Turns(MAX_EXPORTS)
         self._patience_s = patience_s
         self._waits: set[asyncio.Timeout] = set()
         self._is_stopping = False
@@ -164,7 +162,7 @@ class LoadsAndExports:
     def _count(self, kind: str, account: bytes) -> None:
         result = msgspec.json.decode(account, type=LoadResult)
         if result.committed:
-            self._loaded(kind, result.inserted + result.updated)
+            self._count_loaded(kind, result.inserted + result.updated)
 
     async def export(self, exchange: Exchange, caller: Caller) -> None:
         """Answers with all records of a kind that match the filters.
@@ -198,35 +196,18 @@ class LoadsAndExports:
     @asynccontextmanager
     async def _turn(self, exchange: Exchange) -> AsyncIterator[None]:
         """Waits while many exports run, unless the client disconnects or the server stops."""
-        loop = asyncio.get_running_loop()
-        turns = self._turns.setdefault(loop, asyncio.Semaphore(MAX_EXPORTS))
-        if turns.locked():
-            await self._wait_in_line(turns, exchange)
-        else:
-            await turns.acquire()
-        try:
-            yield
-        finally:
-            turns.release()
-
-    async def _wait_in_line(self, turns: asyncio.Semaphore, exchange: Exchange) -> None:
-        turn = asyncio.ensure_future(turns.acquire())
-        gone = asyncio.ensure_future(_wait_for_disconnect(exchange))
-        has_turn = False
         try:
             async with asyncio.timeout(0 if self._is_stopping else None) as wait:
                 self._waits.add(wait)
-                await asyncio.wait([turn, gone], return_when=asyncio.FIRST_COMPLETED)
-            has_turn = turn.done()
+                await self._turns.take(exchange)
         except TimeoutError:
             raise _stopping() from None
         finally:
             self._waits.discard(wait)
-            gone.cancel()
-            if not has_turn and not turn.cancel():
-                turns.release()
-        if not has_turn:
-            raise Disconnected
+        try:
+            yield
+        finally:
+            self._turns.give_back()
 
     @asynccontextmanager
     async def _run(
@@ -248,7 +229,7 @@ class LoadsAndExports:
 
     async def _send_all(self, exchange: Exchange, piece: bytes, backlog: Backlog) -> None:
         # Some servers do not raise an error when they send to a disconnected client.
-        gone = asyncio.ensure_future(_wait_for_disconnect(exchange))
+        gone = asyncio.ensure_future(exchange.wait_for_disconnect())
         try:
             while piece:
                 try:
@@ -271,12 +252,6 @@ async def _require_complete(written: asyncio.Future[None]) -> None:
         await written
     except Error as error:
         raise RuntimeError("an export failed after the response had begun") from error
-
-
-async def _wait_for_disconnect(exchange: Exchange) -> None:
-    """Returns when the client has disconnected."""
-    while (await exchange.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _with_progress(exchange: Exchange, load: Coroutine[None, None, None]) -> None:

@@ -41,7 +41,7 @@ _CLIENT_CLOSED = 499  # the status if the client disconnected before the respons
 class Metrics:
     """Counts the responses of an application; an observer with the resource `/metrics`.
 
-    For the thread of the application's event loop, except `loaded`.
+    For the thread of the application's event loop, except `count_loaded`.
 
     Args:
         host: the host of the store, whose commits and file size are shown.
