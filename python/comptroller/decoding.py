@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 Amount = Decimal
 Time = Annotated[datetime, msgspec.Meta(tz=True)]
 
+#: What decoding raises for bytes that are not JSON of the wanted type.
+NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
 R = TypeVar("R")
 
 
@@ -99,8 +102,7 @@ def read(data: bytes, wanted: type[R]) -> R:
     """Decodes a JSON document as the type `wanted`; ignores unknown members.
 
     Raises:
-        msgspec.MsgspecError: `data` is not JSON, or does not match the type.
-        UnicodeDecodeError: a text in it is not UTF-8.
+        NOT_JSON: one of these, if `data` is not JSON, or does not match the type.
     """
     answer: R = _decoder(cast(Any, wanted)).decode(data)
     return answer

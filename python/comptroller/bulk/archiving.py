@@ -20,6 +20,7 @@ from comptroller import arguments
 from comptroller._core import microseconds
 from comptroller.bulk.files import refuse_existing, refuse_open_store, refuse_store, whole_file
 from comptroller.bulk.streams import interruptible
+from comptroller.decoding import NOT_JSON
 from comptroller.errors import Error, from_os_error, invalid, require, unavailable, unusable
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def _archive_in(entry: str) -> dict[str, Any] | None:
         return None
     try:
         found = msgspec.json.decode(entry, type=_ArchiveEntry).archive
-    except msgspec.MsgspecError:
+    except NOT_JSON:
         return None
     return msgspec.structs.asdict(found)
 

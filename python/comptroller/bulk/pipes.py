@@ -1,4 +1,4 @@
-"""Files that were opened elsewhere: pipes, objects with only `read`, and how far they are read."""
+"""Files that the caller opened: pipes, objects with only `read`, and how far they are read."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import msgspec
 
 from comptroller.bulk.files import refuse_open_store, whole_file
 from comptroller.bulk.loading import LoadResult
+from comptroller.decoding import NOT_JSON
 from comptroller.errors import Error, unusable
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class Places:
             return msgspec.json.decode(
                 self._path.read_bytes(), type=dict[str, dict[str, Place | str]]
             )
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (OSError, *NOT_JSON) as error:
             raise unusable(
                 f"{self._path} cannot be used: {error}; remove it to read all records again"
             ) from error

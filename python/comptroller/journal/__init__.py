@@ -239,8 +239,8 @@ class Journal:
         """Checks that no record and no entry was altered behind the service's back.
 
         Computes the tree again from the entries, and compares each record with its entries. Only a
-        checkpoint that was kept elsewhere shows that entries at the end were removed, that all of
-        the journal was written anew, or that an older backup was restored.
+        checkpoint that was stored outside the store shows that entries at the end were removed,
+        that all of the journal was written anew, or that an older backup was restored.
 
         Args:
             checkpoint: an earlier result of `checkpoint`. The journal must begin with it.
@@ -295,8 +295,8 @@ class Journal:
     def checkpoint(self) -> str:
         """Returns the size and root of the journal, signed: a C2SP tlog-checkpoint.
 
-        Keep it elsewhere, such as in a mail to the auditor. The first call creates the key, in the
-        file ``FILE.journal-key`` beside the store.
+        Keep it outside the store, such as in a mail to the auditor. The first call creates the key,
+        in the file ``FILE.journal-key`` beside the store.
         """
         return self._host.checkpoint().checkpoint
 

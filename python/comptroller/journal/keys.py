@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from comptroller import _core
+from comptroller.decoding import NOT_JSON
 from comptroller.errors import unsupported, unusable
 from comptroller.journal.records import Checkpoint
 from comptroller.secret_file import SecretFile
@@ -58,7 +59,7 @@ def stored_key(path: str) -> tuple[str, bytes] | None:
         return None
     try:
         key = msgspec.json.decode(data, type=_Key)
-    except msgspec.MsgspecError as error:
+    except NOT_JSON as error:
         raise unusable(f"{file.path} is damaged: restore a backup of it") from error
     return key.name, key.seed
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-import msgspec
-
 from comptroller import arguments, decoding
 from comptroller.arguments import Key
 from comptroller.bulk.streams import Stream
+from comptroller.decoding import NOT_JSON
 from comptroller.errors import unusable
 from comptroller.operations import pages
 from comptroller.operations.pages import Page
@@ -150,7 +149,7 @@ def read_answer(operation: str, data: bytes, answer: type[R]) -> R:
     """Decodes the record or page of a result. Raises Unusable if it is neither."""
     try:
         return decoding.read(data, answer)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         # All writes are validated, so another program has changed the file.
         raise unusable(
             "the store is damaged, or the server is incompatible: "

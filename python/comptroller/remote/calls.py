@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import msgspec
 
+from comptroller.decoding import NOT_JSON
 from comptroller.description import operations
 from comptroller.errors import Error, error_for, invalid, unusable
 from comptroller.journal.records import Checkpoint
@@ -70,7 +71,7 @@ class Calls:
         answer = await self._session.ask(read(CHECKPOINT_PATH, JSON), _always)
         try:
             return msgspec.json.decode(answer, type=Checkpoint)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except NOT_JSON as error:
             raise unusable(f"the response is not a checkpoint: {error}") from error
 
     async def close(self) -> None:

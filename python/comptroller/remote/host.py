@@ -18,6 +18,7 @@ from comptroller.bulk.exported import Exported
 from comptroller.bulk.files import refuse_store, whole_file
 from comptroller.bulk.loading import LoadOptions, LoadResult, Opened
 from comptroller.bulk.streams import Stream
+from comptroller.decoding import NOT_JSON
 from comptroller.errors import Forbidden, NotFound, from_os_error, unsupported, unusable
 from comptroller.journal import Checkpoint
 from comptroller.remote.calls import JSON, Calls, Parameters
@@ -99,7 +100,7 @@ class RemoteHost:
             if isinstance(members.get("status"), int):  # a problem document after a status of 200
                 raise refusal(members["status"], members, f"POST /operator/load/{kind}")
             msgspec.convert(members, LoadResult)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except NOT_JSON as error:
             raise unusable(f"the response to the load is not its result: {error}") from error
         account(answer)
 

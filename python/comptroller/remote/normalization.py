@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from comptroller.decoding import NOT_JSON
 from comptroller.description import core_description, operations
 from comptroller.errors import unusable
 from comptroller.routes import Row
@@ -52,7 +53,7 @@ def normalize_response(row: Row, content: bytes, identity_id: str, cursor: str) 
         is_incomplete = record.count(b'"set_by":') > record.count(b'"identity_id":')
         if is_incomplete or _UNUSUAL_TIME.search(record):
             return msgspec.json.encode(_normalize(msgspec.json.decode(record), identity_id))
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         raise unusable(
             f"the response to {row.operation} does not match the interface: {error}"
         ) from error

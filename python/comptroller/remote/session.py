@@ -15,6 +15,7 @@ from urllib.parse import quote_plus, urlencode
 import httpx2
 import msgspec
 
+from comptroller.decoding import NOT_JSON
 from comptroller.errors import Error, NotFound, closed, unusable
 from comptroller.remote.sending import (
     Failure,
@@ -130,7 +131,7 @@ class ClientCredentials:
         answer = await self._sender.send_once(request, self._sender.body)
         try:
             issued = msgspec.json.decode(answer, type=_Issued, strict=False)
-        except (msgspec.MsgspecError, UnicodeDecodeError):
+        except NOT_JSON:
             issued = _Issued("")
         if issued.token_type.lower() != "bearer" or not BEARER.fullmatch(issued.access_token):
             raise unusable(f"{self._url} returned no bearer token")

@@ -125,6 +125,16 @@ def test_damaged_clients_are_refused(
         clients.read(registry)
 
 
+def test_clients_in_another_encoding_are_refused(served: Served, registry: SecretFile) -> None:
+    """As an editor writes them that does not use UTF-8."""
+    served.register()
+    entries = json.loads(registry.path.read_bytes())
+    entries[0]["name"] = "Zürich"
+    registry.path.write_bytes(json.dumps(entries, ensure_ascii=False).encode("latin-1"))
+    with pytest.raises(comptroller.Unusable, match=r"store\.db\.clients is damaged"):
+        clients.read(registry)
+
+
 def test_a_folder_or_pipe_is_refused(store_path: Path, key_file: SecretFile) -> None:
     os.mkfifo(key_file.path, 0o600)
     with pytest.raises(comptroller.Unusable, match="is not a file"):

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from comptroller._core import Principal
+from comptroller.decoding import NOT_JSON
 from comptroller.errors import Error, error_for, invalid, shorten
 from comptroller.http.oauth.shared_secret import Secret, SharedSecret
 from comptroller.local import LocalHost
@@ -110,7 +111,7 @@ def read(file: Secret) -> dict[str, Client]:
         return {}
     try:
         clients = msgspec.json.decode(data, type=list[Client])
-    except msgspec.DecodeError:
+    except NOT_JSON:
         raise file.damaged("it is not a list of clients", _REMEDY) from None
     for client in clients:
         try:

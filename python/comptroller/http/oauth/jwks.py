@@ -17,6 +17,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from comptroller.bulk.files import refuse_open_store
+from comptroller.decoding import NOT_JSON
 from comptroller.errors import Error, invalid, unavailable, unusable
 from comptroller.http.background import Background
 from comptroller.http.oauth.tokens import Key
@@ -168,7 +169,7 @@ def _usable(data: bytes) -> dict[str, Key]:
     """Returns the keys that can verify a signature, by id. Raises ValueError if there are none."""
     try:
         document = msgspec.json.decode(data, type=dict[str, Any])
-    except (msgspec.DecodeError, RecursionError):
+    except NOT_JSON:
         raise ValueError("it is not a JSON object") from None
     entries = document.get("keys")
     usable: dict[str, Key] = {}

@@ -12,6 +12,7 @@ import msgspec
 from joserfc.errors import JoseError
 from joserfc.jwk import OKPKey
 
+from comptroller.decoding import NOT_JSON
 from comptroller.errors import Unavailable, unusable
 from comptroller.http.oauth.shared_secret import Secret, SharedSecret, sealed
 from comptroller.local import LocalHost
@@ -152,7 +153,7 @@ def _decode(file: Secret, data: bytes) -> Keys:
             for entry in entries
             if entry.retired_at is not None
         ]
-    except (msgspec.DecodeError, JoseError, ValueError):
+    except (*NOT_JSON, JoseError, ValueError):
         # Without the cause, whose message may quote the keys.
         raise file.damaged("it is not a set of Ed25519 keys", _REMEDY) from None
     if len(signing) != 1 or len(retired) != len(entries) - 1:

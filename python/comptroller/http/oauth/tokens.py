@@ -13,6 +13,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
 from comptroller._core import Principal
+from comptroller.decoding import NOT_JSON
 from comptroller.description import core_description
 from comptroller.errors import Error, invalid
 from comptroller.http.authentication import Caller
@@ -154,7 +155,7 @@ class Verifier:
         try:
             members: dict[str, Any] = msgspec.json.decode(payload, type=dict[str, Any])
             claims = msgspec.convert(members, Claims)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        except NOT_JSON:
             raise Rejected("the claims of the token are malformed") from None
         self._check_claims(claims)
         scopes = self._scopes(claims, members)

@@ -76,4 +76,7 @@ class Watched(Generic[_Content]):
             except Error as error:
                 self._content = None
                 _log.error("%s", error.detail)
+            except Exception:  # what was revoked must not stay valid
+                self._content = None
+                _log.exception("the credentials could not be read")
         self._checked_at = checked_at
