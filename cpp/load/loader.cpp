@@ -55,9 +55,8 @@ class Loader {
       Tally::Mark before = tally_.mark();
       try {
         read_ahead();
-        if (needs_writer()) write();
+        needs_writer() ? write() : tally_.set_unknown_members(source_.unknown_members());
         fill_.reset();
-        tally_.set_unknown_members(source_.unknown_members());
       } catch (...) {
         fill_.reset();
         service_.resume_background_work();
@@ -182,7 +181,7 @@ class Loader {
     static const std::string operation = std::string(Line::table) + ".load";
     const Timestamp now = service_.environment().now();
     changes_ = std::make_unique<store::Changes>(
-        connection, store::Origin{now, principal_.actor, operation}, journal_head_);
+        connection, store::Origin{now, principal_.actor, operation}, journal_tree_);
     changes_->begin_batch();
     ingestion_ = std::make_unique<service::Ingestion>(*changes_, principal_, options_.customer_id,
                                                       now, service_.environment().make_id);
@@ -200,6 +199,7 @@ class Loader {
       take_lines(end);
       take_deferred();
     } while (!is_in_parts() && !source_.is_at_end());
+    tally_.set_unknown_members(source_.unknown_members());
     tally_.set_committed(is_accepted());
     if (!is_accepted()) return;
     fill_->finish();
@@ -335,7 +335,7 @@ class Loader {
   LineSource<Line> source_;
   Tally tally_;
   std::unique_ptr<db::Fill> fill_;
-  store::JournalHead journal_head_;
+  store::JournalTreeCache journal_tree_;
   std::unique_ptr<store::Changes> changes_;
   std::unique_ptr<service::Ingestion> ingestion_;
   bool is_outdated_ = false;

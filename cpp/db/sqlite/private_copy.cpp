@@ -163,12 +163,21 @@ int PrivateCopy::adopt(SqliteConnection& live, const OpenFile& file) {
   while (step(backup, -1, target)) {
   }
   backup.reset();
-  // Frees the pages of the private file, which is not read again, during the checkpoint.
-  std::future<void> freed =
-      files::run_in_background([this] { std::ignore = ::ftruncate(descriptor_, 0); });
-  const int frames = target.truncate_log().value_or(pages);
-  freed.get();
-  return frames;
+  return empty_log(target).value_or(pages);
+}
+
+// The load is stored: lack of memory must not make it fail.
+std::optional<int> PrivateCopy::empty_log(SqliteConnection& target) noexcept {
+  try {
+    // Frees the pages of the private file, which is not read again, during the checkpoint.
+    const std::future<void> freed =
+        files::run_in_background([this] { std::ignore = ::ftruncate(descriptor_, 0); });
+    const std::optional<int> frames = target.truncate_log();
+    freed.wait();
+    return frames;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace comptroller::db::sqlite

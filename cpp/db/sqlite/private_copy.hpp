@@ -39,6 +39,7 @@ class PrivateCopy {
   int adopt(SqliteConnection& live, const OpenFile& file);
 
  private:
+  std::optional<int> empty_log(SqliteConnection& target) noexcept;
   explicit PrivateCopy(std::string path) : path_(std::move(path)) {}
   bool open();
   bool copy(SqliteConnection& live);
