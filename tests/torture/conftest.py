@@ -26,7 +26,7 @@ MINUTES_OF_ALL = 60
 MINUTES_OF_ONE_PROMISE = 180
 #: The time that an interrupted test has to end what it started.
 END_WITHIN_S = 60
-_NAMES = pytest.StashKey[set[str]]()
+_NAMES = pytest.StashKey[dict[int, list[str]]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,7 +43,9 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keeps the checks of the given promise, or those of all, in the order of their promises."""
-    config.stash[_NAMES] = {_name(item) for item in items}
+    names = config.stash[_NAMES] = {}
+    for item in items:
+        names.setdefault(_promise(item).number, []).append(_name(item))
     number = config.getoption("promise")
     kept = [
         item

@@ -6,7 +6,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,6 @@ fail each replaced system call, and each allocation of short operations. The che
 only reads the results of `make torture-planted`, which takes hours. `make torture PROMISE=17` runs
 those of one promise. The checks use no network beyond the machine, stop by themselves, and replace
 their rows here; each row is below the run that found it."""
-NOT_RUN = "These checks have not run yet."
 _HEAD = "| Check | Figures | Seconds | Outcome |\n|---|---|---:|---|"
 
 
@@ -80,33 +79,37 @@ def _table(circumstances: str, rows: Iterable[str]) -> str:
 
 
 def write(
-    checks: dict[int, list[Check]], command: str, known: Collection[str], page: Path = PAGE
+    checks: Mapping[int, list[Check]],
+    command: str,
+    known: Mapping[int, list[str]],
+    page: Path = PAGE,
 ) -> None:
     """Replaces the rows of the checks that ran, each with the circumstances of its run.
 
     Args:
         checks: those that ran, by promise.
         command: that ran them.
-        known: the names of all checks. The rows of others, which no longer exist, are removed.
+        known: the names of all checks, by promise. The rows of others, which no longer exist, are
+            removed; those without a row are named.
         page: the file.
     """
     text = page.read_text(encoding="utf-8") if page.exists() else ""
     found = re.findall(r"^## (\d+)\. .*\n\n((?:(?!## ).*\n?)*)", text, re.MULTILINE)
-    sections = {int(number): body.strip() for number, body in found}
+    sections = {int(number): _tables(body) for number, body in found}
     circumstances = _circumstances(command)
-    for number, done in checks.items():
-        names = {each.name for each in done}
+    parts = [INTRODUCTION]
+    for number, title in PROMISES.items():
+        names = known.get(number, [])
+        done = {each.name: each.row() for each in checks.get(number, [])}
         tables = {
-            run: {name: row for name, row in rows.items() if name in known and name not in names}
-            for run, rows in _tables(sections.get(number, "")).items()
+            run: {name: row for name, row in rows.items() if name in names and name not in done}
+            for run, rows in sections.get(number, {}).items()
         }
-        tables.setdefault(circumstances, {}).update({each.name: each.row() for each in done})
-        sections[number] = "\n\n".join(
-            _table(run, rows.values()) for run, rows in tables.items() if rows
-        )
-    parts = [
-        f"## {number}. {title}\n\n{sections.get(number, NOT_RUN)}"
-        for number, title in PROMISES.items()
-    ]
+        tables.setdefault(circumstances, {}).update(done)
+        parts.append(f"## {number}. {title}")
+        parts += (_table(run, rows.values()) for run, rows in tables.items() if rows)
+        have_run = set().union(*tables.values())
+        if left := [name for name in names if name not in have_run]:
+            parts.append(f"Not run yet: {'; '.join(left)}.")
     page.parent.mkdir(exist_ok=True)
-    page.write_text("\n\n".join([INTRODUCTION, *parts]) + "\n", encoding="utf-8")
+    page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
