@@ -3,8 +3,8 @@
 #
 #   make demo       the demo: real rewards, then a sample
 #   make test       lint, tests of the core, tests of the package that are not slow; for each change
-#   make check      make test, clang-tidy, documentation, branch coverage of the core, a wheel, and the slow
-#                   tests (browsers, Spark, fuzzed requests, notebooks, killed processes)
+#   make check      make test, the tests with PostgreSQL, clang-tidy, documentation, branch coverage of the core,
+#                   a wheel, and the slow tests (browsers, Spark, fuzzed requests, notebooks, killed processes)
 #   make test-postgresql   the tests with a PostgreSQL server, which they start and end: that of the system
 #   make test-postgresql-newest   the same with the newest PostgreSQL that a package has
 #   make torture    the long checks of the promises, at most an hour, and docs/reliability-results.md; of one

@@ -1,4 +1,4 @@
-"""comptroller: identity controls, orchestrations and rewards in a local SQLite file.
+"""comptroller: identity controls, orchestrations and rewards in an SQLite file or PostgreSQL.
 
 >>> import comptroller
 >>> with comptroller.open(":memory:") as svc:

@@ -1,4 +1,4 @@
-"""The host of a service in this process, and `open`, which opens a store file."""
+"""The host of a service in this process, and `open`, which opens a store."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def open(
     progress: Progress | bool | None = None,
     state: str | os.PathLike[str] | None = None,
 ) -> Service:
-    """Opens a store file as its operator or as a client; creates the file if it is missing.
+    """Opens a store, a file or a database, as its operator or as a client; creates a missing file.
 
     Args:
         path: the file, or ``":memory:"`` for a store in memory, which `close` discards; or the

@@ -42,9 +42,9 @@ _FORMATS = ("ndjson", "csv", "parquet", "xlsx")
 class Service(Resources):
     """A service, used as its operator or as one client.
 
-    :func:`comptroller.open` makes one for a store file, :func:`comptroller.connect` one for a
-    server. All threads may share a Service. After `close`, and in a forked child, every method
-    raises :class:`comptroller.Closed`.
+    :func:`comptroller.open` makes one for a store file or a database, :func:`comptroller.connect`
+    one for a server. All threads may share a Service. After `close`, and in a forked child, every
+    method raises :class:`comptroller.Closed`.
     """
 
     def __init__(self, host: Host, title: str) -> None:
@@ -356,9 +356,10 @@ class Service(Resources):
 
         Raises:
             InvalidRequest: the destination is a file of an open store.
+            Forbidden: the caller is a client.
             Unusable: the file exists already, or cannot be written.
             Unavailable: the disk is full.
-            Unsupported: the store is remote.
+            Unsupported: the store is remote, or is a database: use `copy_to` or ``pg_dump``.
         """
         with busy("copying the store"):
             state = self._host.backup(arguments.path("destination", destination))
@@ -383,6 +384,7 @@ class Service(Resources):
 
         Raises:
             InvalidRequest: the destination has a store already, or is a file of an open store.
+            Forbidden: the caller is a client.
             Unusable: the file exists already or cannot be written; the database has other tables;
                 or the store is damaged, which `check` explains.
             Unavailable: the database does not answer, or the disk is full.
@@ -415,9 +417,10 @@ class Service(Resources):
 
         Raises:
             InvalidRequest: not exactly one subject is given.
+            Forbidden: the caller is a client.
             NotFound: there is no such record.
             Unusable: a record or an entry was altered, or the folder cannot be written.
-            Unsupported: the store is remote, or in memory.
+            Unsupported: the store is remote or in memory, or is a database without a state folder.
         """
         from comptroller.bulk.evidence import write_evidence
 
@@ -448,8 +451,17 @@ class Service(Resources):
     def check(self) -> dict[str, Any]:
         """Examines the whole store and returns the findings; writes nothing.
 
-        The result has ``ok``, ``findings`` (damage), ``notices`` (such as of a large write-ahead
-        log, which is no damage), ``engine``, ``copies`` and ``rows``.
+        Returns:
+            ``ok``: whether there are no findings; ``findings`` and ``notices``, each with ``check``
+            and ``message`` (a notice, such as of a large write-ahead log, is no damage);
+            ``engine``: the name and version of the database; ``copies``: the files of SQLite's
+            library in this process, of which more than one is a finding, because they cancel each
+            other's locks (empty for a PostgreSQL database); ``rows``: the number of records by
+            table.
+
+        Raises:
+            Forbidden: the caller is a client.
+            Unsupported: the store is remote.
         """
         with busy("checking the store"):
             found: dict[str, Any] = msgspec.json.decode(self._host.check())

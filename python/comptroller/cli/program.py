@@ -81,14 +81,15 @@ def _command(name: str) -> click.Command:
     "--state",
     type=click.Path(file_okay=False),
     metavar="FOLDER",
-    help="With postgresql://...: the folder of keys, clients and pulls; also after the command.",
+    help="With postgresql://...: the folder of a database's private keys and of the places "
+    "of pulls; also after the command.",
 )
 @click.option(
     "--actor", metavar="NAME", help="Who runs the command; also accepted after the command."
 )
 @click.pass_context
 def program(ctx: click.Context, /, **options: str | None) -> None:
-    """Identity controls, orchestrations and rewards in a local SQLite file."""
+    """Identity controls, orchestrations and rewards in an SQLite file or a PostgreSQL database."""
     named = str(ctx.invoked_subcommand)
     for option, value in options.items():
         if value is not None and not _takes(option, program.get_command(ctx, named)):

@@ -1,4 +1,4 @@
-"""Runs a program in a process of its own, and tells how much memory it used."""
+"""Runs a program in a process of its own, and returns how much memory it used."""
 
 from __future__ import annotations
 

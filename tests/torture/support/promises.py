@@ -25,7 +25,7 @@ PROMISES = {
     20: "The tests find planted defects",
     21: "Forks, links, moved files and other programs do not damage a store",
     22: "A client learns nothing of other customers",
-    23: "A server ends when it is told to",
+    23: "A server ends in time after a signal",
     24: "The journal shows every change and every alteration",
     25: "Several servers of one database lose no answered write and execute none twice",
 }
