@@ -29,7 +29,7 @@
 #include "service/record_tables.hpp"
 #include "service/scans.hpp"
 #include "service/service.hpp"
-#include "service/shared_secrets.hpp"
+#include "service/shared_documents.hpp"
 
 namespace py = pybind11;
 
@@ -443,7 +443,7 @@ void bind_store(py::module_& module) {
               },
               arg("principal"))
           .def(
-              "shared_secret",
+              "shared_document",
               [](const Store& store, const Principal& principal,
                  const std::string& name) -> std::optional<py::bytes> {
                 return interruptibly(
@@ -451,7 +451,7 @@ void bind_store(py::module_& module) {
               },
               arg("principal"), arg("name"))
           .def(
-              "replace_shared_secret",
+              "replace_shared_document",
               [](const Store& store, const Principal& principal, const std::string& name,
                  const std::optional<std::string>& before, const std::string& after) {
                 return interruptibly([&] {

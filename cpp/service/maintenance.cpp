@@ -5,7 +5,7 @@
 
 #include "json/writer.hpp"
 #include "service/authorisation.hpp"
-#include "service/shared_secrets.hpp"
+#include "service/shared_documents.hpp"
 #include "store/invariants.hpp"
 #include "store/journal.hpp"
 #include "store/journal_check.hpp"

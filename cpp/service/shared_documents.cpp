@@ -1,4 +1,4 @@
-#include "service/shared_secrets.hpp"
+#include "service/shared_documents.hpp"
 
 #include <string_view>
 

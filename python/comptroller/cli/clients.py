@@ -18,7 +18,7 @@ from comptroller.postgresql import is_address
 
 if TYPE_CHECKING:
     from comptroller.http.oauth.clients import Client
-    from comptroller.http.oauth.shared_secret import Secret, SharedSecret
+    from comptroller.http.oauth.stored_documents import DatabaseDocument, SecretDocument
     from comptroller.local import LocalHost
     from comptroller.secret_file import SecretFile
 
@@ -170,11 +170,11 @@ class _Kind(Protocol):
     """The module of clients, or that of keys."""
 
     def file_of(self, store: str) -> SecretFile: ...
-    def shared_of(self, host: LocalHost) -> SharedSecret: ...
+    def shared_of(self, host: LocalHost) -> DatabaseDocument: ...
 
 
 @contextmanager
-def _secret(db: str, kind: _Kind) -> Iterator[Secret]:
+def _secret(db: str, kind: _Kind) -> Iterator[SecretDocument]:
     """Yields the clients or the keys of a store. Raises Unusable for a file that is not a store."""
     if not is_address(db):
         screen.existing_store(db).close()

@@ -225,8 +225,8 @@ def _make_key_for_checkpoints(service: comptroller.Service) -> None:
         return
     mine = _core.verifier_key(*keys.open_or_make(host.secrets_base)).encode()
     name = "journal key"
-    host.store.replace_shared_secret(host.principal, name, None, mine)  # unless it is stored
-    if host.store.shared_secret(host.principal, name) != mine:
+    host.store.replace_shared_document(host.principal, name, None, mine)  # unless it is stored
+    if host.store.shared_document(host.principal, name) != mine:
         raise unusable(
             "the state folder has another key for checkpoints of the journal than the other "
             "servers of this database; copy the state folder of one of them"

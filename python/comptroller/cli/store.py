@@ -19,7 +19,7 @@ from comptroller.postgresql import is_address
 if TYPE_CHECKING:
     from comptroller.bulk.exported import Copied
     from comptroller.display.progress import Progress
-    from comptroller.http.oauth.shared_secret import Secret
+    from comptroller.http.oauth.stored_documents import SecretDocument
     from comptroller.local import LocalHost
 
 # The position of SQLite's user_version in the file, a big-endian number.
@@ -197,7 +197,7 @@ def _require_keys_can_be_copied(source: str, dest: str, state: str | None) -> No
 
 
 @contextmanager
-def _secrets(place: str, state: str | None = None) -> Iterator[list[Secret]]:
+def _secrets(place: str, state: str | None = None) -> Iterator[list[SecretDocument]]:
     """Yields the private files and documents of a store, of which some may be missing."""
     import comptroller
     from comptroller.http.oauth import clients, keys
@@ -215,7 +215,7 @@ def _secrets(place: str, state: str | None = None) -> Iterator[list[Secret]]:
         yield [keys.shared_of(host), clients.shared_of(host), key_file_of(base), webhook_key]
 
 
-def _copy_secrets(there: list[Secret], here: list[Secret]) -> list[str]:
+def _copy_secrets(there: list[SecretDocument], here: list[SecretDocument]) -> list[str]:
     """Copies secrets; returns the names of the copies."""
     copied = []
     for original, other in zip(there, here, strict=True):

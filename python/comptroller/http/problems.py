@@ -17,7 +17,8 @@ CONTENT_TYPE = b"application/problem+json"
 
 _RETRY_AFTER_S = b"1"
 # The parts of messages of the core that precede what libpq or the database says, which can name
-# hosts, folders, users and databases. See cpp/db/postgresql/session.cpp and failures.cpp.
+# hosts, folders, users and databases. See connecting.cpp, session.cpp and failures.cpp in
+# cpp/db/postgresql.
 _UNREACHABLE = re.compile(
     "cannot connect to the database: |the connection to the database was lost: |"
     "the database accepts only reads, "

@@ -17,7 +17,7 @@ from comptroller.http.oauth.bearer import Bearer
 from comptroller.http.oauth.clients import Clients
 from comptroller.http.oauth.keys import ALGORITHM, Keys
 from comptroller.http.oauth.rate import Rate
-from comptroller.http.oauth.shared_secret import Secret
+from comptroller.http.oauth.stored_documents import SecretDocument
 from comptroller.http.oauth.token_endpoint import TokenEndpoint
 from comptroller.http.oauth.tokens import Key, Terms, Verifier
 from comptroller.http.oauth.watched import Watched
@@ -108,7 +108,7 @@ def local_authority(
     )
 
 
-def _secrets_of(store: str | Service) -> tuple[Secret, Secret]:
+def _secrets_of(store: str | Service) -> tuple[SecretDocument, SecretDocument]:
     """Returns the keys and the clients of a store."""
     if isinstance(store, str):
         return keys.file_of(store), clients.file_of(store)

@@ -17,7 +17,7 @@ import msgspec
 from comptroller._core import Principal
 from comptroller.decoding import NOT_JSON
 from comptroller.errors import Error, error_for, invalid, shorten
-from comptroller.http.oauth.shared_secret import Secret, SharedSecret
+from comptroller.http.oauth.stored_documents import DatabaseDocument, SecretDocument
 from comptroller.local import LocalHost
 from comptroller.secret_file import SecretFile
 
@@ -96,12 +96,12 @@ def file_of(store: str) -> SecretFile:
     return SecretFile(store, SUFFIX)
 
 
-def shared_of(host: LocalHost) -> SharedSecret:
-    """Returns the clients of a database."""
-    return SharedSecret(host, "clients")
+def shared_of(host: LocalHost) -> DatabaseDocument:
+    """Returns the document of the clients in a database."""
+    return DatabaseDocument(host, "clients")
 
 
-def read(file: Secret) -> dict[str, Client]:
+def read(file: SecretDocument) -> dict[str, Client]:
     """Reads the clients by id, including revoked ones; a missing file has none.
 
     Raises Unusable if other users may read the file, or it is damaged.
@@ -122,7 +122,7 @@ def read(file: Secret) -> dict[str, Client]:
 
 
 def add(
-    file: Secret, name: str, customer: str | None, scopes: Iterable[str] | None
+    file: SecretDocument, name: str, customer: str | None, scopes: Iterable[str] | None
 ) -> tuple[Client, str]:
     """Registers a client; returns it and its secret, which is not stored.
 
@@ -153,7 +153,7 @@ def add(
     return client, secret
 
 
-def rotate(file: Secret, client_id: str) -> tuple[Client, str]:
+def rotate(file: SecretDocument, client_id: str) -> tuple[Client, str]:
     """Gives a client a new secret; tokens issued before stay valid until they expire.
 
     Raises NotFound for an unknown client, InvalidRequest for a revoked one.
@@ -170,7 +170,7 @@ def rotate(file: Secret, client_id: str) -> tuple[Client, str]:
     return client, secret
 
 
-def revoke(file: Secret, client_id: str) -> Client:
+def revoke(file: SecretDocument, client_id: str) -> Client:
     """Revokes a client and its tokens, once. Raises NotFound for an unknown client."""
     with file.changing():
         clients = read(file)
@@ -190,7 +190,7 @@ def _find(clients: Clients, client_id: str) -> Client:
     return client
 
 
-def _write(file: Secret, clients: Clients) -> None:
+def _write(file: SecretDocument, clients: Clients) -> None:
     file.write(msgspec.json.format(msgspec.json.encode(list(clients.values()))))
 
 

@@ -14,7 +14,7 @@ from joserfc.jwk import OKPKey
 
 from comptroller.decoding import NOT_JSON
 from comptroller.errors import Unavailable, unusable
-from comptroller.http.oauth.shared_secret import Secret, SharedSecret, sealed
+from comptroller.http.oauth.stored_documents import DatabaseDocument, SecretDocument, sealed
 from comptroller.local import LocalHost
 from comptroller.secret_file import SecretFile
 
@@ -83,12 +83,12 @@ def file_of(store: str) -> SecretFile:
     return SecretFile(store, SUFFIX)
 
 
-def shared_of(host: LocalHost) -> SharedSecret:
+def shared_of(host: LocalHost) -> DatabaseDocument:
     """Returns the keys of a database."""
     return sealed(host, "keys")
 
 
-def open_or_make(file: Secret) -> Keys:
+def open_or_make(file: SecretDocument) -> Keys:
     """Reads the keys; creates a missing file with a new key.
 
     Raises Unusable if other users may read the file, or it is damaged.
@@ -107,7 +107,7 @@ def open_or_make(file: Secret) -> Keys:
     return _decode(file, data)
 
 
-def read(file: Secret) -> Keys:
+def read(file: SecretDocument) -> Keys:
     """Reads the keys. Raises Unusable as `open_or_make` does, and if the file is missing."""
     data = file.read()
     if data is None:
@@ -115,7 +115,7 @@ def read(file: Secret) -> Keys:
     return _decode(file, data)
 
 
-def rotate(file: Secret, now: float) -> Keys:
+def rotate(file: SecretDocument, now: float) -> Keys:
     """Creates a signing key, retires the old one, and deletes keys whose tokens have expired."""
     with file.changing():
         data = file.read()
@@ -138,13 +138,13 @@ def _entry_of(retired: Retired) -> _Entry:
     return entry
 
 
-def _write(file: Secret, entries: list[_Entry]) -> Keys:
+def _write(file: SecretDocument, entries: list[_Entry]) -> Keys:
     data = msgspec.json.encode(_Set(entries))
     file.write(data)
     return _decode(file, data)
 
 
-def _decode(file: Secret, data: bytes) -> Keys:
+def _decode(file: SecretDocument, data: bytes) -> Keys:
     try:
         entries = msgspec.json.decode(data, type=_Set).keys
         signing = [_key(entry) for entry in entries if entry.d is not None]

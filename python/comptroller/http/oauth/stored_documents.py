@@ -20,7 +20,7 @@ _SEAL_BYTES = 32
 _HEADER = {"alg": "dir", "enc": "A256GCM"}
 
 
-class SharedSecret:
+class DatabaseDocument:
     """A document in a database, with the methods of a SecretFile.
 
     Args:
@@ -64,7 +64,7 @@ class SharedSecret:
             key = OctKey.import_key(_open_or_make(self._seal))
             stored = jwe.encrypt_compact(_HEADER, data, key).encode()
         host = self._host
-        if not host.store.replace_shared_secret(host.principal, self._name, self._stored, stored):
+        if not host.store.replace_shared_document(host.principal, self._name, self._stored, stored):
             raise unavailable(f"another process changed {self.path} at this moment; try again")
 
     @contextmanager
@@ -84,21 +84,21 @@ class SharedSecret:
             return error.code
 
     def _fetch(self) -> bytes | None:
-        return self._host.store.shared_secret(self._host.principal, self._name)
+        return self._host.store.shared_document(self._host.principal, self._name)
 
 
 #: Where clients or keys are: beside a store file, or in a database.
-Secret: TypeAlias = SecretFile | SharedSecret
+SecretDocument: TypeAlias = SecretFile | DatabaseDocument
 
 
-def sealed(host: LocalHost, name: str) -> SharedSecret:
+def sealed(host: LocalHost, name: str) -> DatabaseDocument:
     """Returns a document that a key in the state folder encrypts.
 
     Raises InvalidRequest if the database was opened without a state folder.
     """
     if host.secrets_base is None:
         raise invalid("state", "missing; give the folder of the key that encrypts the signing keys")
-    return SharedSecret(host, name, SecretFile(host.secrets_base, _SEAL_SUFFIX))
+    return DatabaseDocument(host, name, SecretFile(host.secrets_base, _SEAL_SUFFIX))
 
 
 def _open_or_make(file: SecretFile) -> bytes:

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from comptroller.errors import Error, unavailable
 from comptroller.http.background import Background
-from comptroller.http.oauth.shared_secret import Secret
+from comptroller.http.oauth.stored_documents import SecretDocument
 
 _Content = TypeVar("_Content")
 
@@ -31,7 +31,10 @@ class Watched(Generic[_Content]):
     """
 
     def __init__(
-        self, file: Secret, read: Callable[[Secret], _Content], clock: Callable[[], float]
+        self,
+        file: SecretDocument,
+        read: Callable[[SecretDocument], _Content],
+        clock: Callable[[], float],
     ) -> None:
         self._file = file
         self._read = read
