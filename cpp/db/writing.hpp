@@ -2,6 +2,9 @@
 
 namespace comptroller::db {
 
+// How many times as long as others a bulk write waits that must not fail.
+inline constexpr int waits_of_patient = 10;
+
 // Marks that this thread waits for a writer, which is known by its address, or works with it. A
 // signal handler or a callback that runs on the thread meanwhile cannot write with it, because it
 // would wait for its own thread.

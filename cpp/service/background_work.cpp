@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <system_error>
 
+#include "db/signals.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::service {
@@ -56,9 +56,7 @@ bool BackgroundWork::has_work() {
 }
 
 void BackgroundWork::run() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's own threads handle signals
+  db::block_signals();
   of_this_thread = this;
   milliseconds pause = first_pause;
   std::unique_lock lock(mutex_);

@@ -61,7 +61,7 @@ std::string CallResources::write(const PreparedCall& call, const Principal& prin
   origin.recorded_at = now;
   origin.actor = principal.actor;
   origin.operation = call.operation;
-  store::Changes changes(connection, std::move(origin), journal_head);
+  store::Changes changes(connection, std::move(origin), journal_tree);
   Context context{connection, &changes,       principal, environment, cursor_keys.read(connection),
                   background, call.operation, now};
   return call.run(context);

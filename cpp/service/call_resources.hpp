@@ -45,7 +45,7 @@ struct CallResources {
   BackgroundWork background;
   StoredCursorKeys cursor_keys = {};
   KeysInFlight keys_in_flight = {};
-  store::JournalHead journal_head = {};  // used by one write at a time
+  store::JournalTreeCache journal_tree = {};  // used by one write at a time
 
   // Runs a read in a snapshot and returns its answer.
   std::string read(const PreparedCall& call, const Principal& principal, db::Connection& connection,

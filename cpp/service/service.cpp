@@ -125,7 +125,7 @@ Service::Service(std::unique_ptr<db::Database> database, Environment environment
     sequencer_.emplace(
         *database_,
         [this](db::Connection& connection) {
-          return store::sequence_entries(connection, resources_.journal_head, false) != 0;
+          return store::sequence_entries(connection, resources_.journal_tree, false) != 0;
         },
         between_sequencing);
   }
@@ -153,7 +153,7 @@ void Service::sequence_entries() {
     while (is_more) {
       is_more = false;
       database_->write_unless_bulk([&](db::Connection& connection) {
-        const auto sequenced = store::sequence_entries(connection, resources_.journal_head, true);
+        const auto sequenced = store::sequence_entries(connection, resources_.journal_tree, true);
         is_more = sequenced == store::max_sequenced;
       });
     }

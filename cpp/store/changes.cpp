@@ -11,7 +11,7 @@ std::int64_t Changes::last_key(std::string_view table) {
 }
 
 void Changes::lock_journal() {
-  store::lock_journal(connection(), head_);
+  store::lock_journal(connection(), tree_);
 }
 
 void Changes::begin_part(std::string_view table) {
@@ -51,7 +51,7 @@ void Changes::finish_batch(Batch about) {
 }
 
 void Changes::append(const NewEntry& entry) {
-  append_entry(connection(), head_, origin_, entry);
+  append_entry(connection(), tree_, origin_, entry);
   has_appended_ = true;
 }
 

@@ -45,9 +45,9 @@ journal::Hash content_hash(const R& record) {
 
 class Changes {
  public:
-  // `head` may keep what the last write of this process knew of the journal.
-  Changes(db::Connection& connection, Origin origin, JournalHead& head)
-      : connection_(connection), origin_(std::move(origin)), head_(head) {}
+  // `tree` may keep what the last write of this process knew of the journal.
+  Changes(db::Connection& connection, Origin origin, JournalTreeCache& tree)
+      : connection_(connection), origin_(std::move(origin)), tree_(tree) {}
 
   db::Connection& connection() const { return connection_; }
   // Continues on another connection, which has got the inserted rows (db::Fill).
@@ -135,7 +135,7 @@ class Changes {
 
   std::reference_wrapper<db::Connection> connection_;
   Origin origin_;
-  std::reference_wrapper<JournalHead> head_;
+  std::reference_wrapper<JournalTreeCache> tree_;
   bool is_batch_ = false;
   std::map<std::string_view, Part> batch_;  // by table
   bool has_appended_ = false;

@@ -147,11 +147,11 @@ std::uint64_t number_of(const json::RawMembers& members, std::string_view name) 
   return number;
 }
 
-// Brings the head to the state of the connection's transaction. If this is not the state after the
-// last append, the hash of the last entry shows whether a write was undone, or another process has
-// appended entries.
-void update_head(db::Connection& connection, JournalHead& head) {
-  const std::uint64_t state = std::exchange(head.writing_state, 0);
+// Brings the cached tree to the state of the connection's transaction. If this is not the state
+// after the last append, the hash of the last entry shows whether a write was undone, or another
+// process has appended entries.
+void update_tree(db::Connection& connection, JournalTreeCache& cache) {
+  const std::uint64_t state = std::exchange(cache.writing_state, 0);
   if (state != 0 && state == connection.writing_state()) return;
   std::uint64_t size = 0;
   {
@@ -161,13 +161,13 @@ void update_head(db::Connection& connection, JournalHead& head) {
     if (last.step()) {
       size = static_cast<std::uint64_t>(last.number(0)) + 1;
       const std::string_view hash = short_hash(last.column(1).bytes);
-      if (head.tree.size() == size && head.last_hash == hash) return;
-      head.last_hash = hash;
-    } else if (head.tree.size() == 0) {
+      if (cache.tree.size() == size && cache.last_hash == hash) return;
+      cache.last_hash = hash;
+    } else if (cache.tree.size() == 0) {
       return;
     }
   }
-  head.tree = journal::tree_of(size, hash_reader(connection));
+  cache.tree = journal::tree_of(size, hash_reader(connection));
 }
 
 const std::string& insertion_of_entry() {
@@ -200,7 +200,7 @@ void bind_entry(db::Query& insert, int first, const Origin& origin, const NewEnt
 }
 
 // Gives the first pending entries their sequence numbers; returns how many.
-std::size_t sequence_batch(db::Connection& connection, JournalHead& head) {
+std::size_t sequence_batch(db::Connection& connection, JournalTreeCache& cache) {
   static const std::string take =
       "DELETE FROM journal_pending WHERE place IN"
       " (SELECT place FROM journal_pending ORDER BY place LIMIT ?) RETURNING place, " +
@@ -213,14 +213,14 @@ std::size_t sequence_batch(db::Connection& connection, JournalHead& head) {
   }
   if (entries.empty()) return 0;
   std::ranges::sort(entries, {}, [](const PendingEntry& entry) { return entry.number(0); });
-  const std::lock_guard lock(head.mutex);
-  update_head(connection, head);
+  const std::lock_guard lock(cache.mutex);
+  update_tree(connection, cache);
   db::Query insert = connection.query(insertion_of_entry());
   for (PendingEntry& entry : entries) {
-    const std::uint64_t sequence = head.tree.size();
+    const std::uint64_t sequence = cache.tree.size();
     const Hash leaf = journal::leaf_hash(canonical_text(entry, sequence, connection.symbols()));
-    const std::string hashes = stored_hashes(head.tree.append(leaf));
-    head.last_hash = short_hash(journal::bytes_of(leaf));
+    const std::string hashes = stored_hashes(cache.tree.append(leaf));
+    cache.last_hash = short_hash(journal::bytes_of(leaf));
     insert.bind(1, static_cast<std::int64_t>(sequence));
     for (int index = 1; std::cmp_less(index, column_count); ++index) {
       insert.bind(index + 1, entry.column(index));
@@ -378,7 +378,7 @@ std::string stored_hashes(std::span<const journal::Hash> completed) {
   return hashes;
 }
 
-void append_entry(db::Connection& connection, JournalHead& head, const Origin& origin,
+void append_entry(db::Connection& connection, JournalTreeCache& cache, const Origin& origin,
                   const NewEntry& entry) {
   BoundValues values(connection.symbols());
   if (connection.sequences_later() && entry.key) {
@@ -389,25 +389,25 @@ void append_entry(db::Connection& connection, JournalHead& head, const Origin& o
     insert.run_later();
     return;
   }
-  lock_journal(connection, head);
-  const std::lock_guard lock(head.mutex);
-  update_head(connection, head);
-  const std::uint64_t sequence = head.tree.size();
+  lock_journal(connection, cache);
+  const std::lock_guard lock(cache.mutex);
+  update_tree(connection, cache);
+  const std::uint64_t sequence = cache.tree.size();
   const Hash leaf = journal::leaf_hash(canonical_text(origin, entry, sequence));
-  const std::string hashes = stored_hashes(head.tree.append(leaf));
-  head.last_hash = short_hash(journal::bytes_of(leaf));
+  const std::string hashes = stored_hashes(cache.tree.append(leaf));
+  cache.last_hash = short_hash(journal::bytes_of(leaf));
   db::Query insert = connection.query(insertion_of_entry());
   insert.bind(1, static_cast<std::int64_t>(sequence));
   bind_entry(insert, 2, origin, entry, values);
   insert.bind(12, effects_of(entry.content)).bind(13, Value::blob(hashes));
   insert.bind(14, entry.record_hashes.empty() ? Value::null() : Value::blob(entry.record_hashes));
   insert.run();
-  head.writing_state = connection.writing_state();
+  cache.writing_state = connection.writing_state();
 }
 
-void lock_journal(db::Connection& connection, JournalHead& head) {
+void lock_journal(db::Connection& connection, JournalTreeCache& cache) {
   if (connection.lock_journal(true) != db::JournalLock::taken) return;
-  while (sequence_batch(connection, head) == max_sequenced) {
+  while (sequence_batch(connection, cache) == max_sequenced) {
   }
 }
 
@@ -415,10 +415,10 @@ bool has_pending_entries(db::Connection& connection) {
   return connection.query("SELECT place FROM journal_pending ORDER BY place LIMIT 1").step();
 }
 
-std::optional<std::size_t> sequence_entries(db::Connection& connection, JournalHead& head,
+std::optional<std::size_t> sequence_entries(db::Connection& connection, JournalTreeCache& cache,
                                             bool waits) {
   if (connection.lock_journal(waits) == db::JournalLock::busy) return std::nullopt;
-  return sequence_batch(connection, head);
+  return sequence_batch(connection, cache);
 }
 
 void visit_entries(db::Connection& connection, const EntrySelection& selection,

@@ -40,10 +40,10 @@ struct NewEntry {
 // batch's tables and their keys. The root decides whether a record was altered; these say which.
 inline constexpr std::size_t record_hash_size = 2;
 
-// The tree of the journal as this process last extended it, the stored bytes of the hash of its
-// last entry then, and the writing_state of the connection, of which the tree is; 0 if it may be of
-// another state.
-struct JournalHead {
+// The tree of the journal as this process last extended it, so that an append need not read it
+// again; the stored bytes of the hash of its last entry then, and the writing_state of the
+// connection, of which the tree is; 0 if it may be of another state.
+struct JournalTreeCache {
   std::mutex mutex;
   journal::Tree tree;
   std::string last_hash;
@@ -76,7 +76,7 @@ std::optional<std::string> status_after(db::Connection& connection, std::string_
 std::string read_record_hashes(db::Connection& connection, std::uint64_t sequence);
 
 // Appends an entry in the connection's transaction. It may get its sequence number later.
-void append_entry(db::Connection& connection, JournalHead& head, const Origin& origin,
+void append_entry(db::Connection& connection, JournalTreeCache& cache, const Origin& origin,
                   const NewEntry& entry);
 
 // Sequence numbers, where writes run at the same time (Connection::sequences_later). A write keeps
@@ -95,11 +95,11 @@ inline constexpr std::uint64_t first_pending = std::uint64_t{1} << 62;
 bool has_pending_entries(db::Connection& connection);
 // Gives up to max_sequenced entries their sequence numbers, in a write; returns how many, or
 // nullopt if another write does and this one does not wait for it.
-std::optional<std::size_t> sequence_entries(db::Connection& connection, JournalHead& head,
+std::optional<std::size_t> sequence_entries(db::Connection& connection, JournalTreeCache& cache,
                                             bool waits);
 // Gives all committed entries, and those of this write, their sequence numbers. Until this write
 // ends, no other entry gets one, and its further entries follow at once.
-void lock_journal(db::Connection& connection, JournalHead& head);
+void lock_journal(db::Connection& connection, JournalTreeCache& cache);
 
 // Returns the hash of a complete subtree; see journal::ReadHash. Of archived entries, the store has
 // those of which their tree consists, which suffice for the tree, and for proofs of later entries.

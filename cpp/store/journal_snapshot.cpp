@@ -80,14 +80,14 @@ RecordDigest digest_of_records(db::Connection& connection, const RecordProgress&
 
 // Appends the entry of all records, with a content of one member.
 template <Record R>
-void append(db::Connection& connection, JournalHead& head, const Origin& origin,
+void append(db::Connection& connection, JournalTreeCache& cache, const Origin& origin,
             std::string_view member, const R& value, RecordDigest digest) {
   NewEntry entry;
   entry.content.append("{\"").append(member).append("\":");
   json::append_canonical<R>(entry.content, RecordFields<R>{value});
   entry.content += '}';
   entry.record_hashes = std::move(digest.record_hashes);
-  append_entry(connection, head, origin, entry);
+  append_entry(connection, cache, origin, entry);
   digest.keys.save(connection, journal_size(connection) - 1);
 }
 
@@ -98,14 +98,14 @@ void begin_journal(db::Connection& connection, Timestamp now, const RecordProgre
   RecordDigest digest = digest_of_records(connection, progress);
   Batch batch;
   batch.records = std::move(digest.parts);
-  JournalHead head;
-  append(connection, head, {now, "comptroller", "journal.begin"}, "batch", batch,
+  JournalTreeCache cache;
+  append(connection, cache, {now, "comptroller", "journal.begin"}, "batch", batch,
          std::move(digest));
 }
 
 void archive_entries(db::Connection& connection, const Origin& origin, const ArchiveFile& file) {
-  JournalHead head;
-  lock_journal(connection, head);
+  JournalTreeCache cache;
+  lock_journal(connection, cache);
   const std::uint64_t size = journal_size(connection);
   if (file.size <= archived_size(connection) || file.size > size) {
     throw Error::invalid("archive", "these entries are archived already, or not of this journal");
@@ -131,7 +131,7 @@ void archive_entries(db::Connection& connection, const Origin& origin, const Arc
   }
   RecordDigest digest = digest_of_records(connection, {});
   const Archive archive{file.size, file.sha256, std::move(digest.parts), file.root};
-  append(connection, head, origin, "archive", archive, std::move(digest));
+  append(connection, cache, origin, "archive", archive, std::move(digest));
   connection.run("INSERT INTO journal_archives (size, entry, hashes) VALUES (?, ?, ?)",
                  static_cast<std::int64_t>(file.size), static_cast<std::int64_t>(size),
                  Value::blob(hashes));

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <csignal>
 #include <memory>
 #include <optional>
 #include <tuple>
 #include <utility>
 
+#include "db/signals.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::db::sqlite {
@@ -144,7 +144,7 @@ void Writer::write_later(std::function<void(Connection&)> work,
   task->done = std::move(done);
   task->deadline = Clock::now() + max_wait_;
   const std::lock_guard lock(mutex_);
-  if (!later_thread_.joinable()) later_thread_ = std::thread([this] { run_later(); });
+  if (!later_thread_.joinable()) later_thread_ = std::thread([this] { run_queue(); });
   queue_.push_back(task.get());
   std::ignore = task.release();  // the queue owns it
   const bool has_waiting = std::exchange(has_later_, true);
@@ -153,10 +153,8 @@ void Writer::write_later(std::function<void(Connection&)> work,
 }
 
 // Leads if the first task is a write that no thread waits for; ends tasks that are overdue.
-void Writer::run_later() noexcept {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's own threads handle signals
+void Writer::run_queue() noexcept {
+  block_signals();
   const Writing writing(this);
   const auto leads = [&] {
     return !queue_.empty() && queue_.front()->done && queue_.front()->state == Task::State::leading;
@@ -302,7 +300,6 @@ void Writer::run_one(Task& task) {
 }
 
 void Writer::run_alone(bool is_patient, const std::function<void()>& work) {
-  constexpr int waits_of_patient = 10;
   Task task;
   wait_for_turn(task, is_patient ? waits_of_patient * max_wait_ : max_wait_);
   std::optional<LockGuard> guard;  // held until a failed write is undone

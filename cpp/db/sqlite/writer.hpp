@@ -84,7 +84,7 @@ class Writer {
   void stop_leading() noexcept;
   void pass_leadership() noexcept;
   static void report(const Tasks& later) noexcept;
-  void run_later() noexcept;
+  void run_queue() noexcept;
   Tasks take_overdue() noexcept;
   Tasks take_batch();
   Tasks take_alone(const Task& task);

@@ -8,12 +8,12 @@ namespace comptroller::store {
 class Writing {
  public:
   explicit Writing(db::Connection& connection)
-      : changes_(connection, {Timestamp{0}, "test", "test"}, head_) {}
+      : changes_(connection, {Timestamp{0}, "test", "test"}, tree_) {}
 
   operator Changes&() { return changes_; }  // NOLINT: for arguments
 
  private:
-  JournalHead head_;
+  JournalTreeCache tree_;
   Changes changes_;
 };
 

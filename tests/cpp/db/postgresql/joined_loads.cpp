@@ -48,8 +48,8 @@ struct Load {
     Database& database = *loading.service.database();
     const Filling filling{.table = Claim::table, .may_be_joined = true};
     return database.fill(filling)->write([&](Connection& connection, Connection*) {
-      store::JournalHead head;
-      store::Changes changes(connection, {service::start, "operator", "claims.load"}, head);
+      store::JournalTreeCache tree;
+      store::Changes changes(connection, {service::start, "operator", "claims.load"}, tree);
       changes.begin_batch();
       service::Ingestion ingestion(changes, loading.provider, std::nullopt, service::start,
                                    loading.service.environment().make_id);
@@ -72,8 +72,8 @@ struct Load {
 // Takes one line in a write of its own.
 template <class Line>
 void take(ServiceFixture& fixture, Connection& connection, Line line) {
-  store::JournalHead head;
-  store::Changes changes(connection, {service::start, "operator", "put"}, head);
+  store::JournalTreeCache tree;
+  store::Changes changes(connection, {service::start, "operator", "put"}, tree);
   service::Ingestion ingestion(changes, fixture.provider, std::nullopt, service::start,
                                fixture.service.environment().make_id);
   ingestion.take(line);
