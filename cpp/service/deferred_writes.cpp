@@ -57,7 +57,8 @@ struct DeferredWrites::State {
 };
 
 // Queues a write, or its repetition after the failure `first`. Its outcome replaces `queued`.
-void DeferredWrites::queue(Service& service, const std::shared_ptr<State>& state,
+void DeferredWrites::queue(Service& service, db::Database& database,
+                           const std::shared_ptr<State>& state,
                            const std::shared_ptr<PendingWrite>& write,
                            std::list<Completed>::iterator queued, const std::exception_ptr& first) {
   const auto can_repeat = [first, write](const std::exception_ptr& failure) {
@@ -70,25 +71,27 @@ void DeferredWrites::queue(Service& service, const std::shared_ptr<State>& state
       return false;
     }
   };
-  service.database()->write_later(
-      [write](db::Connection& connection) { write->run(connection); },
-      [&service, state, queued, write, first, can_repeat](std::exception_ptr failure) noexcept {
-        if (can_repeat(failure)) {
-          try {
-            return queue(service, state, write, queued, failure);
-          } catch (...) {
-            failure = PendingWrite::failure_of_repetition(failure, std::current_exception());
-          }
-        }
-        if (first && failure) failure = PendingWrite::failure_of_repetition(first, failure);
-        write->end();
-        service.sequence_entries_later();
-        const std::lock_guard guard(state->mutex);
-        queued->answer = std::move(write->answer());
-        queued->failure = failure;
-        state->ended.splice(state->ended.end(), state->queued, queued);
-        if (state->ended.size() == 1) state->signal.set();
-      });
+  database.write_later([write](db::Connection& connection) { write->run(connection); },
+                       [&service, &database, state, queued, write, first,
+                        can_repeat](std::exception_ptr failure) noexcept {
+                         if (can_repeat(failure)) {
+                           try {
+                             return queue(service, database, state, write, queued, failure);
+                           } catch (...) {
+                             failure = PendingWrite::failure_of_repetition(
+                                 failure, std::current_exception());
+                           }
+                         }
+                         if (first && failure)
+                           failure = PendingWrite::failure_of_repetition(first, failure);
+                         write->end();
+                         service.sequence_entries_later();
+                         const std::lock_guard guard(state->mutex);
+                         queued->answer = std::move(write->answer());
+                         queued->failure = failure;
+                         state->ended.splice(state->ended.end(), state->queued, queued);
+                         if (state->ended.size() == 1) state->signal.set();
+                       });
 }
 
 DeferredWrites::DeferredWrites() : state_(std::make_shared<State>()) {}
@@ -101,7 +104,7 @@ DeferredWrites::Ticket DeferredWrites::submit(Service& service, const Principal&
   const auto queued = state_->queued.insert(state_->queued.end(), {ticket, {}, nullptr});
   lock.unlock();
   try {
-    queue(service, state_, write, queued, nullptr);
+    queue(service, *service.database(), state_, write, queued, nullptr);
   } catch (...) {
     lock.lock();
     state_->queued.erase(queued);

@@ -36,7 +36,7 @@ class DeferredWrites {
  private:
   struct State;
 
-  static void queue(Service& service, const std::shared_ptr<State>& state,
+  static void queue(Service& service, db::Database& database, const std::shared_ptr<State>& state,
                     const std::shared_ptr<PendingWrite>& write,
                     std::list<Completed>::iterator queued, const std::exception_ptr& first);
 

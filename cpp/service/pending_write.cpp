@@ -75,8 +75,7 @@ std::exception_ptr PendingWrite::failure_of_repetition(const std::exception_ptr&
   try {
     std::rethrow_exception(repetition);
   } catch (const Error& error) {
-    const bool has_run = error.code() != Code::unavailable && error.code() != Code::closed;
-    return has_run ? repetition : first;
+    return is_refusal(error) ? repetition : first;
   } catch (...) {
     return repetition;
   }

@@ -4,6 +4,7 @@
 #include <ranges>
 
 #include "json/canonical.hpp"
+#include "model/ascii.hpp"
 #include "store/columns.hpp"
 #include "store/journal.hpp"
 #include "store/sql.hpp"
@@ -157,10 +158,12 @@ std::vector<RecordName> find_moved_records(db::Connection& connection,
       "SELECT DISTINCT resource, id FROM journal INDEXED BY journal_of_links"
       " WHERE (effects & 2) <> 0 AND (FALSE",
       {}};
-  for (const std::string& text : texts) {
-    sql.add(
-        is_in_any_case ? " OR instr(lower(content), lower(?)) > 0" : " OR instr(content, ?) > 0",
-        Value::of(text));
+  // The lower() of a database may change letters that are not ASCII, by its locale.
+  std::vector<std::string> sought = texts;
+  for (std::string& text : sought) {
+    if (is_in_any_case) std::ranges::transform(text, text.begin(), to_lower);
+    sql.add(is_in_any_case ? " OR instr(lower(content), ?) > 0" : " OR instr(content, ?) > 0",
+            Value::of(std::string_view(text)));
   }
   db::Query rows = sql.add(")").query(connection);
   std::vector<RecordName> found;

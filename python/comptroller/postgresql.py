@@ -15,7 +15,13 @@ _SIMILAR = re.compile(
     r"\s*([a-z][a-z0-9+.:-]*://|postgres[a-z0-9+._-]*:)|(.*\s)?password\s*=",
     re.IGNORECASE | re.DOTALL,
 )
-_SECRETS = ("password", "sslpassword", "oauth_client_secret")
+_SECRETS = (
+    "password",
+    "sslpassword",
+    "oauth_client_secret",
+    "scram_client_key",
+    "scram_server_key",
+)
 _HOST = re.compile(r"([^\[\]:]*|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?")
 _PARAMETER = re.compile(r"([a-z_]+)=([^=]*)")
 _NOT_A_CODE = re.compile(r"%(?![0-9A-Fa-f]{2})|%00")

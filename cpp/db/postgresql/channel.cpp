@@ -27,10 +27,10 @@ void Channel::add_later(const std::function<void(Session&)>& add, ReadResult rea
 }
 
 void Channel::forget_prepared(const std::string& name) {
-  if (is_pooled_) {
+  if (is_behind_pooler_) {
     ++forgotten_;
   } else {
-    run_later("DEALLOCATE " + name);
+    later_.push_back("DEALLOCATE " + name);
   }
 }
 

@@ -21,8 +21,8 @@ class Channel {
   bool is_usable() { return forgotten_ < max_forgotten && session_->is_usable(); }
   Session& session() { return *session_; }
   // Whether each transaction may run in another session of the server, as behind a pooler.
-  bool is_pooled() const { return is_pooled_; }
-  void set_pooled() { is_pooled_ = true; }
+  bool is_behind_pooler() const { return is_behind_pooler_; }
+  void set_behind_pooler() { is_behind_pooler_ = true; }
   // Whether the statements that begin the transaction were sent.
   bool has_begun() const { return is_in_transaction_ && beginning_.empty(); }
   // The number of the transaction; 0 outside of one.
@@ -34,8 +34,7 @@ class Channel {
     return std::move(exchange_all(add).back());
   }
   std::vector<Result> exchange_all(const std::function<void(Session&)>& add);
-  // Run a statement without parameters with the next one; the second one in this transaction.
-  void run_later(std::string sql) { later_.push_back(std::move(sql)); }
+  // Sends a statement without parameters with the next request of this transaction.
   void run_in_transaction(std::string sql) {
     (beginning_.empty() ? later_ : beginning_).push_back(std::move(sql));
   }
@@ -71,7 +70,7 @@ class Channel {
   void complete_waiting();
 
   std::unique_ptr<Session> session_;
-  bool is_pooled_ = false;
+  bool is_behind_pooler_ = false;
   std::size_t forgotten_ = 0;  // statements that the pooler keeps
   bool is_in_transaction_ = false;
   std::uint64_t transactions_ = 0;

@@ -1,6 +1,8 @@
 #include "db/postgresql/connecting.hpp"
 
+#include <netdb.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -80,6 +82,30 @@ std::string text(const char* value) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+// Returns the addresses of a host, in the order in which they are tried; none if that fails.
+std::vector<std::string> addresses_of(const std::string& host) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), nullptr, &wanted, &found) != 0) return {};
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, ::freeaddrinfo);
+  std::vector<std::string> addresses;
+  for (; found != nullptr; found = found->ai_next) {
+    std::array<char, NI_MAXHOST> address{};
+    if (::getnameinfo(found->ai_addr, found->ai_addrlen, address.data(), address.size(), nullptr, 0,
+                      NI_NUMERICHOST) == 0) {
+      addresses.emplace_back(address.data());
+    }
+  }
+  return addresses;
+}
+
+void replace(std::vector<std::string>& list, std::size_t place,
+             const std::vector<std::string>& items) {
+  const auto at = list.erase(list.begin() + static_cast<std::ptrdiff_t>(place));
+  list.insert(at, items.begin(), items.end());
+}
+
 // The parameters of a connection that is being made. The lists of its hosts are empty, or have an
 // item for each host; that of the ports may have one for all.
 class Hosts {
@@ -106,18 +132,26 @@ class Hosts {
     if (timeout_s_ > 0) return std::max(seconds(timeout_s_), min_wait_for_host);
     return count() > 1 ? max_wait_for_host : max_wait_for_only_host;
   }
-  // Leaves out the host that the connection waits for. Returns false if it is the last one.
+  // Leaves out the address that the connection waits for: a host, or one of the addresses of its
+  // name. Returns false if it is the last one.
   bool leave_out_current(const PGconn* connection) {
-    const std::string host = text(libpq().host(connection));
-    const std::string port = text(libpq().port(connection));
-    for (std::size_t place = 0; count() > 1 && place < count(); ++place) {
-      if (host_at(place) != host || port_at(place) != port) continue;
-      for (std::vector<std::string>* list : {&names_, &addresses_, &ports_}) {
-        if (list->size() > 1) list->erase(list->begin() + static_cast<std::ptrdiff_t>(place));
-      }
-      return true;
+    const std::string address = text(libpq().host_address(connection));
+    const std::size_t place =
+        find(text(libpq().host(connection)), address, text(libpq().port(connection)));
+    if (place == count()) return false;
+    std::vector<std::string> others;
+    if (is_name(place)) {
+      others = addresses_of(names_[place]);
+      std::erase(others, address);
     }
-    return false;
+    if (count() == 1 && others.empty()) return false;
+    if (!others.empty()) addresses_.resize(count());
+    if (!addresses_.empty()) replace(addresses_, place, others);
+    for (std::vector<std::string>* list : {&names_, &ports_}) {
+      if (list->empty() || (list == &ports_ && list->size() == 1)) continue;
+      replace(*list, place, std::vector(others.size(), (*list)[place]));
+    }
+    return true;
   }
   ConnectionParameters parameters() const {
     ConnectionParameters all = others_;
@@ -129,6 +163,23 @@ class Hosts {
 
  private:
   std::size_t count() const { return std::max(names_.size(), addresses_.size()); }
+  // Returns the place of an address, else that of its host, else the count.
+  std::size_t find(const std::string& host, const std::string& address,
+                   const std::string& port) const {
+    std::size_t found = count();
+    for (std::size_t place = count(); place-- > 0;) {
+      if (host_at(place) != host || port_at(place) != port) continue;
+      found = place;
+      if (place < addresses_.size() && addresses_[place] == address) return place;
+    }
+    return found;
+  }
+  // Whether a host is named, and no address is given for it.
+  bool is_name(std::size_t place) const {
+    const bool has_address = place < addresses_.size() && !addresses_[place].empty();
+    return !has_address && place < names_.size() && !names_[place].empty() &&
+           names_[place].front() != '/' && names_[place].front() != '@';
+  }
   std::string host_at(std::size_t place) const {
     if (place < names_.size() && !names_[place].empty()) return names_[place];
     return place < addresses_.size() ? addresses_[place] : std::string();

@@ -20,8 +20,8 @@ constexpr int max_attempts = 5;          // of a row that other writes insert
 
 std::unique_ptr<Symbols> make_symbols(PostgresqlConnection& connection, SharedSymbols* shared) {
   if (shared == nullptr) return std::make_unique<Symbols>(connection);
-  return std::make_unique<PooledSymbols>(connection, *shared,
-                                         [&connection] { connection.take_snapshot(); });
+  return std::make_unique<ConnectionSymbols>(connection, *shared,
+                                             [&connection] { connection.take_snapshot(); });
 }
 
 // Whether a scan has no expressions, but for columns that are NULL.
@@ -43,12 +43,12 @@ bool is_plain(const TableScan& scan) {
 PostgresqlConnection::PostgresqlConnection(std::unique_ptr<Session> session, SharedSymbols* symbols)
     : Connection(make_symbols(*this, symbols)),
       Channel(std::move(session)),
-      pooled_symbols_(symbols == nullptr ? nullptr
-                                         : static_cast<PooledSymbols*>(&this->symbols())) {}
+      connection_symbols_(symbols == nullptr ? nullptr
+                                             : static_cast<ConnectionSymbols*>(&this->symbols())) {}
 
 void PostgresqlConnection::expect_server(std::int64_t server) {
   server_ = server;
-  if (pooled_symbols_ != nullptr) pooled_symbols_->expect(server);
+  if (connection_symbols_ != nullptr) connection_symbols_->expect(server);
 }
 
 void PostgresqlConnection::take_snapshot() {
@@ -232,8 +232,9 @@ void PostgresqlConnection::begin_with(Mode mode, std::vector<std::string> statem
   has_guessed_ = false;
   is_request_ = false;
   forget_snapshot();
-  if (pooled_symbols_ != nullptr) pooled_symbols_->begin_transaction(mode == Mode::reading);
-  if (is_pooled() && server_ != 0) {  // a pooler keeps the connection when it follows a failover
+  if (connection_symbols_ != nullptr) connection_symbols_->begin_transaction(mode == Mode::reading);
+  if (is_behind_pooler() &&
+      server_ != 0) {  // a pooler keeps the connection when it follows a failover
     run_in_transaction("SELECT 1 / (" + std::string(start_of_server) + " = " +
                        std::to_string(server_) + ")::int");
   }
@@ -251,11 +252,11 @@ void PostgresqlConnection::prefer_requests() {
       " FROM (VALUES ('statement_timeout', '30s'), ('seq_page_cost', '0'),"
       " ('random_page_cost', '0'), ('enable_seqscan', 'off'), ('enable_bitmapscan', 'off'),"
       " ('jit', 'off')) AS wanted (name, value) WHERE current_setting(name, true) IS NOT NULL");
-  settings.bind(1, std::int64_t{is_pooled()});
+  settings.bind(1, std::int64_t{is_behind_pooler()});
   while (settings.step()) {
     const std::string name(settings.column(0).bytes);
     const std::string value(settings.column(1).bytes);
-    if (is_pooled()) {
+    if (is_behind_pooler()) {
       std::string setting = "SET LOCAL " + name;
       setting.append(" = '").append(value).append("'");
       settings_of_requests_.push_back(std::move(setting));
@@ -267,7 +268,7 @@ void PostgresqlConnection::prefer_requests() {
 
 void PostgresqlConnection::prefer_indexes() {
   if (query("SELECT 1 WHERE current_setting('enable_seqscan', true) IS NULL").step()) return;
-  if (is_pooled()) {
+  if (is_behind_pooler()) {
     settings_of_writes_.emplace_back("SET LOCAL enable_seqscan = off");
   } else {
     execute("SET enable_seqscan = off");
@@ -295,7 +296,7 @@ void PostgresqlConnection::begin_snapshot_of(const std::string& exported) {
 void PostgresqlConnection::forget_snapshot() noexcept {
   statements_.forget_kept();
   statements_of_requests_.forget_kept();
-  if (pooled_symbols_ != nullptr) pooled_symbols_->begin_transaction(false);
+  if (connection_symbols_ != nullptr) connection_symbols_->begin_transaction(false);
 }
 
 void PostgresqlConnection::end_snapshot() noexcept {

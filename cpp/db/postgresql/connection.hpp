@@ -47,7 +47,7 @@ class PostgresqlConnection final : public Connection, public Channel {
   bool sequences_later() const override { return locks_rows() && !has_journal_; }
   JournalLock lock_journal(bool waits) override;
   std::int64_t content() const override {
-    return pooled_symbols_ == nullptr ? 1 : pooled_symbols_->generation();
+    return connection_symbols_ == nullptr ? 1 : connection_symbols_->generation();
   }
   void begin_snapshot() override;
   void end_snapshot() noexcept override;
@@ -57,10 +57,13 @@ class PostgresqlConnection final : public Connection, public Channel {
 
   // Names the server (its start in microseconds), whose symbols the connection uses from now on.
   void expect_server(std::int64_t server);
+  std::int64_t server() const { return server_; }
   // Whether it is connected to the server that the shared symbols are of.
-  bool is_present() const { return pooled_symbols_ == nullptr || pooled_symbols_->is_present(); }
+  bool is_of_current_server() const {
+    return connection_symbols_ == nullptr || connection_symbols_->is_of_current_server();
+  }
   // Whether the connection can be lent again.
-  bool can_be_lent() { return is_present() && is_usable(); }
+  bool can_be_lent() { return is_of_current_server() && is_usable(); }
 
   // In a snapshot: from now on it sees what is stored now.
   void take_snapshot();
@@ -91,6 +94,7 @@ class PostgresqlConnection final : public Connection, public Channel {
   StatementCache& statements() { return is_request_ ? statements_of_requests_ : statements_; }
   void begin_with(Mode mode, std::vector<std::string> statements);
   void forget_snapshot() noexcept;
+  void replace_view(const std::string& name, const std::string& select, const std::string& digest);
   // Returns keys for new rows of a table, in ascending order.
   std::vector<std::int64_t> take_keys(std::string_view table, std::size_t count);
   // Returns the rows whose id, in `column`, is not stored.
@@ -105,8 +109,8 @@ class PostgresqlConnection final : public Connection, public Channel {
   bool may_guess_ = false;
   bool has_guessed_ = false;  // and the guess was not confirmed
   bool is_request_ = false;
-  PooledSymbols* pooled_symbols_;  // null if it uses no symbols
-  std::int64_t server_ = 0;        // 0 if it is not checked
+  ConnectionSymbols* connection_symbols_;  // null if it uses no symbols
+  std::int64_t server_ = 0;                // 0 if it is not checked
   std::unordered_map<std::string, std::vector<std::int64_t>> known_numbers_;  // of each statement
   // The statements that set them in a transaction.
   std::vector<std::string> settings_of_server_;

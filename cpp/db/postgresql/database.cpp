@@ -18,7 +18,6 @@ namespace comptroller::db::postgresql {
 
 namespace {
 
-constexpr std::chrono::seconds max_wait_for_reader{30};
 // Either clock can be set while a connection is kept.
 constexpr std::chrono::seconds max_age_of_clock{60};
 
@@ -74,7 +73,10 @@ class PostgresqlFill final : public Fill {
         const std::int64_t before = inserted_rows(connection, table);
         if (!work(connection, nullptr)) return false;
         const std::int64_t inserted = inserted_rows(connection, table) - before;
-        if (are_many(connection, table, inserted)) connection.execute("ANALYZE " + table);
+        // Not beside a VACUUM, which would hold up the load, and end it after the time limit.
+        if (are_many(connection, table, inserted)) {
+          connection.execute("ANALYZE (SKIP_LOCKED) " + table);
+        }
         return true;
       });
       return true;
@@ -94,8 +96,13 @@ class PostgresqlFill final : public Fill {
 class PostgresqlDatabase final : public Database {
  public:
   PostgresqlDatabase(std::string address, const OpenOptions& options);
+  ~PostgresqlDatabase() override {
+    if (writers_) writers_->end();  // their work may call this object
+  }
+  PostgresqlDatabase(const PostgresqlDatabase&) = delete;
+  PostgresqlDatabase& operator=(const PostgresqlDatabase&) = delete;
 
-  Lease reader() override { return readers_.lend(Clock::now() + max_wait_for_reader); }
+  Lease reader() override { return readers_.lend(Deadline::max()); }
   std::vector<Lease> readers_of_one_snapshot(std::size_t count) override;
   bool is_writable() const override { return writers_.has_value(); }
   void check_may_write() override;
@@ -146,7 +153,11 @@ PostgresqlDatabase::PostgresqlDatabase(std::string address, const OpenOptions& o
       options_(options),
       interrupt_(options.check_interrupt),
       clock_offset_(std::make_shared<std::atomic<std::int64_t>>(0)),
-      symbols_([this] { return connect(nullptr); }),
+      symbols_([this] {
+        auto connection = connect(nullptr);
+        const std::int64_t server = connection->server();
+        return std::pair(std::move(connection), server);
+      }),
       readers_([this] { return connect_reader(); },
                [this](PostgresqlConnection& connection) { check_clock(connection); },
                std::numeric_limits<std::size_t>::max(), interrupt_) {
@@ -169,10 +180,8 @@ std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect(SharedSymbols*
   const std::int64_t server = learn_server(*connection);
   connection->prefer_indexes();
   if (is_store_) check_version(*connection);
-  if (symbols != nullptr) {
-    symbols->follow(server);
-    connection->expect_server(server);
-  }
+  if (symbols != nullptr) symbols->follow(server);
+  connection->expect_server(server);
   return connection;
 }
 
@@ -200,7 +209,7 @@ std::int64_t PostgresqlDatabase::learn_server(PostgresqlConnection& connection) 
   const std::int64_t after = now();
   const std::int64_t theirs = query.number(0);
   if (query.number(1) != connection.session().process_of_server()) {
-    connection.set_pooled();
+    connection.set_behind_pooler();
     check_search_path(connection.session().option("options"), query.column(3).bytes);
   }
   // Within the time of the round trip, the two clocks cannot be told apart.
@@ -228,7 +237,7 @@ std::vector<Lease> PostgresqlDatabase::readers_of_one_snapshot(std::size_t count
   while (leases.size() < count) leases.push_back(reader());
   // Those of another server, if the address has several, see other snapshots. One suffices.
   const auto is_elsewhere = [](const Lease& lease) {
-    return !static_cast<PostgresqlConnection&>(*lease).is_present();
+    return !static_cast<PostgresqlConnection&>(*lease).is_of_current_server();
   };
   std::erase_if(leases, is_elsewhere);
   if (leases.empty()) throw_replaced();

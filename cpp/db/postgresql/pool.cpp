@@ -57,7 +57,7 @@ void Pool::wait_for_turn(Deadline deadline) {
     lock.unlock();
     try {
       if (Clock::now() >= deadline) {
-        throw Error(Code::unavailable, "the writer is busy; try again later");
+        throw Error(Code::unavailable, "all connections for writes are in use; try again later");
       }
       interrupt_.check();
     } catch (...) {

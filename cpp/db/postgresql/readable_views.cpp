@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "db/postgresql/connection.hpp"
+#include "db/refill.hpp"
 
 namespace comptroller::db::postgresql {
 
@@ -49,15 +50,50 @@ bool PostgresqlConnection::has_readable_views(std::span<const ReadableView> view
 }
 
 void PostgresqlConnection::make_readable_views(std::span<const ReadableView> views) {
+  lock_journal(true);  // against other programs that do so
   for (const ReadableView& view : views) {
     const std::string select = view.select(expressions);
     Query digest = query(std::string("SELECT ") + digest_of_parameter);
     digest.bind(1, std::string_view(select)).step();
     const std::string comment(digest.column(0).bytes);
-    execute("DROP VIEW IF EXISTS " + view.name());
-    execute("CREATE VIEW " + view.name() + " AS " + select);
+    replace_view(view.name(), select, comment);
     execute("COMMENT ON VIEW " + view.name() + " IS '" + comment + "'");
   }
+}
+
+// Views of others may use it, and others may have been granted it. Columns that are added at the
+// end change neither. For other changes the former view gives way: dropped, or, if other views use
+// it, under another name.
+void PostgresqlConnection::replace_view(const std::string& name, const std::string& select,
+                                        const std::string& digest) {
+  const auto is_possible = [&](const std::string& change) {
+    execute("SAVEPOINT replaced");
+    try {
+      execute(change);
+      return true;
+    } catch (const Conflict&) {
+      throw;
+    } catch (const Lost&) {
+      throw;
+    } catch (const Error&) {
+      execute("ROLLBACK TO SAVEPOINT replaced");
+      return false;
+    }
+  };
+  const std::string as_select = " VIEW " + name + " AS " + select;
+  if (is_possible("CREATE OR REPLACE" + as_select)) return;
+  Query granted = query(
+      "SELECT 'GRANT ' || privilege_type || ' ON ' || ? || ' TO ' || CASE grantee WHEN 0 THEN"
+      " 'PUBLIC' ELSE grantee::regrole::text END || CASE WHEN is_grantable THEN"
+      " ' WITH GRANT OPTION' ELSE '' END FROM pg_class CROSS JOIN LATERAL aclexplode(relacl)"
+      " WHERE oid = to_regclass(?) AND grantee <> relowner");
+  granted.bind(1, std::string_view(name)).bind(2, std::string_view(name));
+  const std::vector<std::string> grants = texts(std::move(granted));
+  if (!is_possible("DROP VIEW " + name)) {
+    execute("ALTER VIEW " + name + " RENAME TO " + name + "_before_" + digest.substr(0, 8));
+  }
+  execute("CREATE" + as_select);
+  for (const std::string& grant : grants) execute(grant);
 }
 
 }  // namespace comptroller::db::postgresql

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "db/postgresql/connecting.hpp"
+#include "db/signals.hpp"
 
 namespace comptroller::db::postgresql {
 
@@ -42,7 +42,7 @@ Session::~Session() {
   if (::getpid() == process_) pq_.finish(connection_);
 }
 
-void Session::begin_request() {
+void Session::check_process() {
   if (::getpid() != process_) {
     throw Error(Code::closed, "the connection belongs to the process that opened it");
   }
@@ -92,15 +92,18 @@ std::string Session::option(std::string_view name) const {
   return {};
 }
 
-Lost Session::lost() const {
-  return {Code::unavailable, "the connection to the database was lost: " +
-                                 one_line(pq_.error_message(connection_)) + "; try again"};
+void Session::throw_lost(const char* message) {
+  is_broken_ = true;
+  throw Lost(Code::unavailable,
+             "the connection to the database was lost: " + one_line(message) + "; try again");
+}
+
+void Session::throw_lost() {
+  throw_lost(pq_.error_message(connection_));
 }
 
 void Session::check_sent(int is_sent) {
-  if (is_sent == 1) return;
-  is_broken_ = true;
-  throw lost();
+  if (is_sent != 1) throw_lost();
 }
 
 void Session::check_interrupt() {
@@ -115,24 +118,24 @@ void Session::add_statement(const std::string& sql) {
 
 void Session::add_statement(const std::string& sql, std::span<const unsigned> types,
                             const Parameters& parameters) {
-  begin_request();
+  check_process();
   check_sent(pq_.send_statement(
       connection_, sql.c_str(), static_cast<int>(parameters.values.size()), types.data(),
       parameters.values.data(), parameters.lengths.data(), parameters.formats.data(), 1));
 }
 
 void Session::add_prepare(const std::string& name, const std::string& sql) {
-  begin_request();
+  check_process();
   check_sent(pq_.send_prepare(connection_, name.c_str(), sql.c_str(), 0, nullptr));
 }
 
 void Session::add_describe(const std::string& name) {
-  begin_request();
+  check_process();
   check_sent(pq_.send_describe(connection_, name.c_str()));
 }
 
 void Session::add_prepared(const std::string& name, const Parameters& parameters) {
-  begin_request();
+  check_process();
   check_sent(pq_.send_prepared(connection_, name.c_str(),
                                static_cast<int>(parameters.values.size()), parameters.values.data(),
                                parameters.lengths.data(), parameters.formats.data(), 1));
@@ -147,12 +150,12 @@ std::vector<Result> Session::run(bool may_interrupt) {
 void Session::send() {
   read_unread();
   check_sent(pq_.pipeline_sync(connection_));
-  if (pq_.flush(connection_) < 0) check_sent(0);
+  if (pq_.flush(connection_) < 0) throw_lost();
   is_unread_ = true;
 }
 
 void Session::run_outside_pipeline(const std::function<void()>& request) {
-  begin_request();
+  check_process();
   read_unread();
   check_sent(pq_.exit_pipeline(connection_));
   std::exception_ptr failure;
@@ -166,7 +169,7 @@ void Session::run_outside_pipeline(const std::function<void()>& request) {
   // After a failure in the middle of a COPY, the session cannot be used again.
   if (!is_broken_) is_broken_ = pq_.enter_pipeline(connection_) != 1;
   if (failure) std::rethrow_exception(failure);
-  if (is_broken_) throw lost();
+  if (is_broken_) throw_lost();
 }
 
 void Session::run_script(const std::string& sql) {
@@ -226,17 +229,17 @@ void Session::wait(bool may_interrupt) {
   while (true) {
     const int unsent = pq_.flush(connection_);
     if (unsent == 0 && pq_.is_busy(connection_) == 0) return;
-    if (unsent < 0) check_sent(0);
+    if (unsent < 0) throw_lost();
     wait_for_server(unsent == 1, may_interrupt);
   }
 }
 
-// Reads what the server has sent, or waits for a moment.
+// Reads what the server has sent, or waits for it up to check_interval.
 void Session::wait_for_server(bool has_unsent, bool may_interrupt) {
   if (is_ready(pq_.socket(connection_), has_unsent)) {
     check_sent(pq_.consume_input(connection_));
   } else if (interruption_) {
-    if (Clock::now() >= end_of_canceled_) check_sent(0);
+    if (Clock::now() >= end_of_canceled_) throw_lost();
   } else if (may_interrupt) {
     try {
       interrupt_.check();
@@ -254,9 +257,7 @@ void Session::cancel() {
   const std::shared_ptr<PGcancel> request(pq_.get_cancel(connection_), pq_.free_cancel);
   if (!request) return;
   std::packaged_task<void()> task([&pq = pq_, request] {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    block_signals();
     std::array<char, 256> message{};
     pq.cancel(request.get(), message.data(), static_cast<int>(message.size()));
   });
@@ -304,7 +305,7 @@ std::vector<Result> Session::read_results(bool is_pipeline, bool may_interrupt) 
   is_broken_ = is_broken_ || is_lost;
   if (interruption_) std::rethrow_exception(std::exchange(interruption_, nullptr));
   if (failed) fail(failed.get());
-  if (is_lost) throw lost();
+  if (is_lost) throw_lost();
   return results;
 }
 
@@ -313,11 +314,7 @@ void Session::fail(const PGresult* result) {
   const char* const message = pq_.error_field(result, field_message);
   // libpq itself reports a lost connection, without a code.
   if (state == nullptr || is_broken_) {
-    is_broken_ = true;
-    throw Lost(Code::unavailable,
-               "the connection to the database was lost: " +
-                   one_line(message != nullptr ? message : pq_.result_error(result)) +
-                   "; try again");
+    throw_lost(message != nullptr ? message : pq_.result_error(result));
   }
   try {
     throw_failure(state, message != nullptr ? message : "");

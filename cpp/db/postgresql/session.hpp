@@ -32,8 +32,8 @@ struct Parameters {
   std::vector<int> formats;
 };
 
-// For one thread at a time. In a forked child it does nothing, because the socket belongs to the
-// parent.
+// For one thread at a time. In a forked child, requests throw closed, and the destructor leaves the
+// socket to the parent.
 class Session {
  public:
   // Connects. Throws unavailable if the server cannot be reached, else unusable. No message shows a
@@ -56,7 +56,7 @@ class Session {
     return !is_unread_ && pq_.transaction_status(connection_) == transaction_failed;
   }
   int server_version() const { return pq_.server_version(connection_); }
-  // The process of the server, as told when the connection began. A pooler tells another number.
+  // The process id of the server, as reported at connect; a pooler reports another one.
   int process_of_server() const { return pq_.process_of_server(connection_); }
   std::string parameter(const char* name) const;
   // A parameter of the connection, from the address or the environment.
@@ -89,7 +89,7 @@ class Session {
 
  private:
   void check_sent(int is_sent);
-  void begin_request();
+  void check_process();
   void read_unread();
   void run_outside_pipeline(const std::function<void()>& request);
   void begin_copy(const std::string& sql, int direction);
@@ -98,7 +98,8 @@ class Session {
   void wait(bool may_interrupt);
   void wait_for_server(bool has_unsent, bool may_interrupt);
   void cancel();
-  Lost lost() const;
+  [[noreturn]] void throw_lost();
+  [[noreturn]] void throw_lost(const char* message);
   [[noreturn]] void fail(const PGresult* result);
 
   const Libpq& pq_;

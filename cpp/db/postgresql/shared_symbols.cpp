@@ -1,5 +1,7 @@
 #include "db/postgresql/shared_symbols.hpp"
 
+#include <tuple>
+
 #include "db/postgresql/failures.hpp"
 #include "model/error.hpp"
 
@@ -15,8 +17,16 @@ auto SharedSymbols::with_connection(const Work& work) {
       forget();
     }
   }
-  connection_ = connect_();
+  if (!connect()) throw_replaced();
   return work(*connection_);
+}
+
+bool SharedSymbols::connect() {
+  std::int64_t server = 0;
+  std::tie(connection_, server) = connect_();
+  if (server_.exchange(server) == server) return true;
+  forget();
+  return false;
 }
 
 void SharedSymbols::forget() {
@@ -35,6 +45,7 @@ void SharedSymbols::follow(std::int64_t server) {
 
 void SharedSymbols::fill() {
   const std::lock_guard lock(mutex_);
+  connect();
   with_connection([&](Connection& connection) {
     Query rows = connection.query("SELECT key, text FROM symbols ORDER BY key LIMIT ?");
     rows.bind(1, static_cast<std::int64_t>(Symbols::max_cached_symbols));
@@ -133,25 +144,25 @@ std::int64_t SharedSymbols::intern(std::string_view text) {
   throw Error(Code::internal, "a symbol was not inserted");
 }
 
-SharedSymbols& PooledSymbols::present() const {
-  if (is_present()) return shared_;
+SharedSymbols& ConnectionSymbols::shared_of_current_server() const {
+  if (is_of_current_server()) return shared_;
   throw_replaced();
 }
 
-std::optional<std::int64_t> PooledSymbols::read_key(std::string_view text) {
+std::optional<std::int64_t> ConnectionSymbols::read_key(std::string_view text) {
   if (absent_.contains(text)) return std::nullopt;
-  auto key = present().find(text);
+  auto key = shared_of_current_server().find(text);
   if (key || !is_snapshot_) return key;
   take_snapshot_();
-  key = present().find(text);
+  key = shared_of_current_server().find(text);
   if (!key) absent_.emplace(text);
   return key;
 }
 
-void PooledSymbols::find_many(std::span<const std::string_view> texts) {
-  if (!is_snapshot_ || present().find_absent(texts).empty()) return;
+void ConnectionSymbols::find_many(std::span<const std::string_view> texts) {
+  if (!is_snapshot_ || shared_of_current_server().find_absent(texts).empty()) return;
   take_snapshot_();
-  const std::set<std::string_view> absent = present().find_absent(texts);
+  const std::set<std::string_view> absent = shared_of_current_server().find_absent(texts);
   absent_.insert(absent.begin(), absent.end());
 }
 

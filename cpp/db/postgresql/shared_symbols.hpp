@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "db/database.hpp"
 
@@ -23,7 +24,8 @@ namespace comptroller::db::postgresql {
 // Safe for many threads.
 class SharedSymbols {
  public:
-  using Connect = std::function<std::unique_ptr<Connection>()>;
+  // Returns a connection, and what identifies its server.
+  using Connect = std::function<std::pair<std::unique_ptr<Connection>, std::int64_t>()>;
 
   explicit SharedSymbols(Connect connect) : connect_(std::move(connect)) {}
   ~SharedSymbols() = default;
@@ -50,9 +52,12 @@ class SharedSymbols {
   void intern_many(std::span<const std::string_view> texts);
 
  private:
-  // Runs `work` with the connection; again on a new one if it was lost.
+  // Runs `work` with the connection; again on a new one if it was lost. Throws Lost if that is of
+  // another server, which the cache then follows.
   template <class Work>
   auto with_connection(const Work& work);
+  // Connects anew. Returns false if that is to another server, which the cache then follows.
+  bool connect();
   void forget();
   void remember(std::string_view text, std::int64_t key);
   // Runs a query of the texts that are not cached, and remembers its rows; returns those that have
@@ -70,17 +75,18 @@ class SharedSymbols {
 
 // The symbols of one connection, with a small cache in front of the shared one. A text that is not
 // stored after a snapshot was taken is in no row that the snapshot sees.
-class PooledSymbols final : public Symbols {
+class ConnectionSymbols final : public Symbols {
  public:
   // `take_snapshot` takes the snapshot of the connection's transaction, if there is none.
-  PooledSymbols(Statements& connection, SharedSymbols& shared, std::function<void()> take_snapshot)
+  ConnectionSymbols(Statements& connection, SharedSymbols& shared,
+                    std::function<void()> take_snapshot)
       : Symbols(connection, max_cached),
         shared_(shared),
         take_snapshot_(std::move(take_snapshot)) {}
 
   // Names the server of the connection, which must remain that of the shared symbols.
   void expect(std::int64_t server) { server_ = server; }
-  bool is_present() const { return server_ == 0 || shared_.is_of(server_); }
+  bool is_of_current_server() const { return server_ == 0 || shared_.is_of(server_); }
   std::int64_t generation() const { return shared_.generation(); }
   void begin_transaction(bool is_snapshot) {
     is_snapshot_ = is_snapshot;
@@ -89,18 +95,20 @@ class PooledSymbols final : public Symbols {
   void find_many(std::span<const std::string_view> texts) override;
 
  protected:
-  std::string read_text(std::int64_t key) override { return present().text(key); }
+  std::string read_text(std::int64_t key) override { return shared_of_current_server().text(key); }
   std::optional<std::int64_t> read_key(std::string_view text) override;
-  std::int64_t insert(std::string_view text) override { return present().intern(text); }
+  std::int64_t insert(std::string_view text) override {
+    return shared_of_current_server().intern(text);
+  }
   void intern_many(std::span<const std::string_view> texts) override {
-    present().intern_many(texts);
+    shared_of_current_server().intern_many(texts);
   }
 
  private:
   static constexpr std::size_t max_cached = 4'096;
 
   // The shared symbols; throws Lost if they are of another server than the connection.
-  SharedSymbols& present() const;
+  SharedSymbols& shared_of_current_server() const;
 
   std::int64_t server_ = 0;
   SharedSymbols& shared_;

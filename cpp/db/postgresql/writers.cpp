@@ -1,9 +1,9 @@
 #include "db/postgresql/writers.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
+#include "db/signals.hpp"
 #include "db/writing.hpp"
 #include "model/error.hpp"
 
@@ -12,13 +12,16 @@ namespace comptroller::db::postgresql {
 namespace {
 
 constexpr int max_attempts = 5;
-constexpr int waits_of_patient = 10;
 constexpr std::chrono::milliseconds max_wait_unless_bulk{5'000};
 
 std::chrono::milliseconds time_until(Deadline deadline) {
   using std::chrono::milliseconds;
   const auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
   return std::max(left, milliseconds(1));  // 0 is no limit
+}
+
+[[noreturn]] void throw_closed() {
+  throw Error(Code::closed, "the service is closed");
 }
 
 }  // namespace
@@ -29,13 +32,14 @@ Writers::Writers(Pool::Connect connect, Pool::Check check, const Interrupt& inte
       max_wait_(max_wait),
       pool_(std::move(connect), std::move(check), max_writers, interrupt) {}
 
-Writers::~Writers() {
+void Writers::end() {
   {
     const std::lock_guard lock(mutex_);
     is_ending_ = true;
     later_.notify_all();
   }
   for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 void Writers::write(const std::function<void(Connection&)>& work) {
@@ -92,10 +96,11 @@ void Writers::write_bulk(const Filling& filling, const Pool::Connect& connect_al
 void Writers::write_later(std::function<void(Connection&)> work,
                           std::function<void(std::exception_ptr)> done) {
   const std::lock_guard lock(mutex_);
+  if (is_ending_) throw_closed();
   queue_.push_back({std::move(work), std::move(done), Clock::now() + max_wait_});
   if (idle_threads_ < queue_.size() && threads_.size() < max_writers) {
     try {
-      threads_.emplace_back([this] { run_later(); });
+      threads_.emplace_back([this] { run_queue(); });
     } catch (...) {
       if (threads_.empty()) {
         queue_.pop_back();
@@ -106,10 +111,8 @@ void Writers::write_later(std::function<void(Connection&)> work,
   later_.notify_one();
 }
 
-void Writers::run_later() noexcept {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's own threads handle signals
+void Writers::run_queue() noexcept {
+  block_signals();
   const Writing writing(this);
   std::unique_lock lock(mutex_);
   while (true) {
@@ -131,7 +134,7 @@ void Writers::run_task(Task& task) noexcept {
   try {
     {
       const std::lock_guard lock(mutex_);
-      if (is_ending_) throw Error(Code::closed, "the service is closed");
+      if (is_ending_) throw_closed();
     }
     interrupt_.check_open();
     run(task.work, task.deadline);

@@ -23,8 +23,7 @@ class Writers {
   // The interrupt must outlive this object. For `connect` and `check` see Pool.
   Writers(Pool::Connect connect, Pool::Check check, const Interrupt& interrupt,
           std::chrono::milliseconds max_wait);
-  // Ends the writes of write_later that have not begun.
-  ~Writers();
+  ~Writers() { end(); }
   Writers(const Writers&) = delete;
   Writers& operator=(const Writers&) = delete;
 
@@ -38,6 +37,9 @@ class Writers {
   void write_bulk(const Filling& filling, const Pool::Connect& connect_alone,
                   const std::function<bool(Connection&)>& work);
   Commits commits() const;
+  // Ends the writes of write_later that have not begun, and refuses others. Returns when those that
+  // run have ended.
+  void end();
 
  private:
   struct Task {
@@ -48,7 +50,7 @@ class Writers {
 
   // Returns false, without calling `work`, if it does not wait for bulk writes and meets one.
   bool run(const std::function<void(Connection&)>& work, Deadline deadline, bool waits = true);
-  void run_later() noexcept;
+  void run_queue() noexcept;
   void run_task(Task& task) noexcept;
 
   const Interrupt& interrupt_;

@@ -196,6 +196,15 @@ def test_a_load_collects_statistics_if_the_table_grew(store_path: str) -> None:
             assert counted == [(str(known),)]
 
 
+def test_a_load_does_not_wait_for_a_vacuum(store_path: str) -> None:
+    """Statistics are not worth the load, which would end after the time limit of a lock."""
+    with comptroller.open(store_path) as svc, closing(Connection(store_path)) as other:
+        other.execute("BEGIN")
+        other.execute("LOCK TABLE claims IN SHARE UPDATE EXCLUSIVE MODE")  # that of a VACUUM
+        assert svc.load("claims", [claim() for _ in range(100)]).inserted == 100
+        other.execute("ROLLBACK")
+
+
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 5))]
 )

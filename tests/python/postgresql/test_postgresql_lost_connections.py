@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -111,12 +112,12 @@ class _LostAnswers:
         address: the database of the test behind it.
     """
 
-    def __init__(self, server: Server, store_path: str) -> None:
+    def __init__(self, server: Server, store_path: str, user: str = "comptroller") -> None:
         self.is_armed = False
-        self.when_lost: Callable[[], None] = lambda: None
+        self.when_lost: Callable[[], object] = lambda: None
         self.proxy = Proxy(server, self.before)
         database = store_path.rpartition("?")[0].rpartition("/")[2]
-        self.address = self.proxy.server.address(database)
+        self.address = self.proxy.server.address(database, user)
 
     @contextmanager
     def serving(self, folder: Path) -> Iterator[Serving]:
@@ -160,8 +161,29 @@ def test_the_outcome_remains_unknown_if_the_write_cannot_be_repeated(
     server: Server, store_path: str, tmp_path: Path, over_http: bool
 ) -> None:
     answers = _LostAnswers(server, store_path)
+    answers.when_lost = answers.proxy.refuse
+    _require_unknown(answers, store_path, tmp_path, over_http=over_http)
+
+
+@pytest.mark.parametrize("over_http", [False, True])
+def test_the_outcome_remains_unknown_if_the_next_connection_is_forbidden(
+    server: Server, store_path: str, tmp_path: Path, over_http: bool
+) -> None:
+    """The server says why it refuses the connection, and not that it is only for now."""
+    user = f"locked_out_{os.getpid()}"
+    server.execute(f"CREATE ROLE {user} SUPERUSER LOGIN")
+    try:
+        answers = _LostAnswers(server, store_path, user)
+        answers.when_lost = lambda: server.execute(f"ALTER ROLE {user} NOLOGIN")
+        _require_unknown(answers, store_path, tmp_path, over_http=over_http)
+    finally:
+        server.execute(f"DROP ROLE {user}")
+
+
+def _require_unknown(
+    answers: _LostAnswers, store_path: str, tmp_path: Path, *, over_http: bool
+) -> None:
     with answers.proxy, comptroller.open(store_path) as direct:
-        answers.when_lost = answers.proxy.refuse
         if over_http:
             with answers.serving(tmp_path) as web:
                 answer = web.ask("POST", _GROUPS, json=_GROUP, headers={"Idempotency-Key": "k"})

@@ -33,8 +33,8 @@ MORE = 6_000
 CUSTOMER = "default"
 PRINCIPALS = (Principal(CUSTOMER), Principal())
 PAGE = 100
-#: Many streams of which each has to be read again.
-MOST_ROUND_TRIPS = 64
+#: Many streams, which are read in batches of 2, 4, 8 and so on times the first one.
+MOST_ROUND_TRIPS = 13
 #: A filter accepts 100 values, and a page of each has a row more than it shows.
 MOST_SORTED = 100 * (PAGE + 1)
 #: Each large table has more rows, so that reading or sorting the whole table fails.

@@ -93,6 +93,39 @@ def test_changed_views_are_created_again(server: Server, store_path: str) -> Non
         assert rows(server, store_path, "controls") == []
 
 
+def test_a_changed_view_keeps_the_views_and_rights_of_others(
+    server: Server, store_path: str
+) -> None:
+    """As an earlier release made them: with another text, and with another column."""
+    database = _database(store_path)
+    comptroller.open(store_path).close()
+    for statement in (
+        "COMMENT ON VIEW readable_claims IS 'of an earlier release'",
+        "DROP VIEW readable_controls",
+        "CREATE VIEW readable_controls AS SELECT 1 AS number",
+        "DROP VIEW readable_balances",
+        "CREATE VIEW readable_balances AS SELECT 1 AS number",
+        "CREATE VIEW my_claims AS SELECT id FROM readable_claims",
+        "CREATE VIEW my_controls AS SELECT number FROM readable_controls",
+        "GRANT SELECT ON readable_claims, readable_controls, readable_balances TO PUBLIC",
+    ):
+        server.execute(statement, database)
+    with comptroller.open(store_path) as svc:
+        loaded(svc, "claims", LINES["claims"])
+    assert server.execute("SELECT * FROM my_claims", database) == [("claim-1",)]
+    assert server.execute("SELECT * FROM my_controls", database) == [("1",)]
+    for kind in ("controls", "balances"):
+        assert rows(server, store_path, kind) == []
+        assert "number" not in columns(server, store_path, kind)
+    granted = server.execute(
+        "SELECT table_name FROM information_schema.role_table_grants WHERE grantee = 'PUBLIC'"
+        " AND privilege_type = 'SELECT' AND table_name IN"
+        " ('readable_claims', 'readable_controls', 'readable_balances') ORDER BY 1",
+        database,
+    )
+    assert granted == [("readable_balances",), ("readable_claims",), ("readable_controls",)]
+
+
 def test_an_opened_store_keeps_its_views(
     server: Server, store_path: str, operator: Service
 ) -> None:

@@ -26,6 +26,8 @@ ACCEPTED = {
     ),
     "postgresql://h/b?sslpassword=s3cret": ("postgresql://h/b", None),
     "postgresql://h/b?oauth_client_secret=s3cret": ("postgresql://h/b", None),
+    "postgresql://h/b?scram_client_key=s3cret": ("postgresql://h/b", None),
+    "postgresql://h/b?scram_server_key=s3cret": ("postgresql://h/b", None),
     "postgresql:///books?host=/run/postgresql": ("postgresql:///books?host=/run/postgresql", None),
     "postgresql://ann@%2Frun%2Fpg/books": ("postgresql://ann@%2Frun%2Fpg/books", None),
     "postgresql://?service=books": ("postgresql://?service=books", None),

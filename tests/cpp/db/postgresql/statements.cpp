@@ -216,7 +216,7 @@ TEST_CASE("a query runs with the next one, also if it is reset or comes first") 
 TEST_CASE("behind a pooler, which keeps all statements, a connection is replaced in time") {
   if (!server_address()) return;
   Things things;
-  things.connection.set_pooled();
+  things.connection.set_behind_pooler();
   int number = 0;
   while (things.connection.is_usable()) {
     REQUIRE(++number < 10'000);
