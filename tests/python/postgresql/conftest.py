@@ -10,6 +10,7 @@ from pathlib import Path
 import comptroller
 import postgresql_server
 import pytest
+from interleavings import Interleavings, opened
 from postgresql_server import Server
 
 Furnish = Callable[[comptroller.Service], None]
@@ -89,3 +90,12 @@ def shared_path(server: Server, stores: Server, template: str) -> Iterator[str]:
     server.create(name, template)
     yield stores.address(name)
     server.drop(name)
+
+
+@pytest.fixture(scope="module")
+def interleavings(
+    server: Server, shared_path: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Interleavings]:
+    """A database in which two writes meet."""
+    with opened(server, shared_path, tmp_path_factory.mktemp("state")) as made:
+        yield made

@@ -9,6 +9,7 @@ from collections import Counter
 from random import Random
 from typing import Any, NamedTuple
 
+from callers import Caller
 from command_line import claim, lines
 
 READ = [
@@ -19,6 +20,7 @@ READ = [
     "/rewards/addresses?include_balance=true&limit=5",
 ]
 PATIENCE_S = 60
+_LINES = {"Content_Type": "application/x-ndjson"}
 
 
 class Place(NamedTuple):
@@ -36,7 +38,8 @@ class Client:
         self._place = place
         self._number = number
         self._random = Random(number)
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        address = f"http://127.0.0.1:{place.port}"
+        self._caller = Caller(address, Authorization=f"Bearer {place.token}")
 
     async def act_until(self, ends: float) -> None:
         """Repeats all kinds of requests until a time, each at least once."""
@@ -49,7 +52,7 @@ class Client:
                 async with asyncio.timeout(PATIENCE_S):
                     await act()
         finally:
-            self._hang_up()
+            self._caller.hang_up()
 
     async def read(self) -> None:
         await self._ask("read", "GET", self._random.choice(READ))
@@ -61,7 +64,7 @@ class Client:
 
     async def load(self) -> None:
         body = lines(*(claim(f"c-{self._number}-{n}") for n in range(100)))
-        answer = await self._ask("load", "POST", "/operator/load/claims", body)
+        answer = await self._ask("load", "POST", "/operator/load/claims", body, **_LINES)
         assert json.loads(answer)["rejected"] == 0, answer
 
     async def export(self) -> None:
@@ -70,8 +73,9 @@ class Client:
 
     async def vanish(self) -> None:
         """Disconnects in the middle of a request."""
-        asked = self._request("POST", "/operator/load/claims", lines(claim("never")))
-        export = self._request("GET", "/operator/export/claims")
+        body = lines(claim("never"))
+        asked = self._caller.request("POST", "/operator/load/claims", body, **_LINES)
+        export = self._caller.request("GET", "/operator/export/claims")
         sent = self._random.choice([b"", asked[:20], asked[:-10], asked, export])
         _reader, writer = await asyncio.open_connection("127.0.0.1", self._place.port)
         writer.write(sent)
@@ -82,45 +86,15 @@ class Client:
             writer.close()
         self.counts["vanish", 0] += 1
 
-    def _request(self, method: str, path: str, body: bytes = b"") -> bytes:
-        type = "application/x-ndjson" if "/load/" in path else "application/json"
-        head = (
-            f"{method} {path} HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {self._place.token}"
-        )
-        fields = f"\r\nContent-Type: {type}\r\nContent-Length: {len(body)}" if body else ""
-        return f"{head}{fields}\r\n\r\n".encode() + body
-
-    async def _ask(self, what: str, method: str, path: str, body: bytes = b"") -> bytes:
-        if self._streams is None:
-            self._streams = await asyncio.open_connection("127.0.0.1", self._place.port)
-        reader, writer = self._streams
-        writer.write(self._request(method, path, body))
-        await writer.drain()
-        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-        status = int(head.split(" ", 2)[1])
-        self.counts[what, status] += 1
-        answer = await _body(reader, head)
-        assert status == 200, (what, status, answer)
+    async def _ask(
+        self, what: str, method: str, path: str, body: bytes = b"", **fields: str
+    ) -> bytes:
+        answer = await self._caller.ask(method, path, body, **fields)
+        self.counts[what, answer.status] += 1
+        assert answer.status == 200, (what, answer)
         if self._random.random() < 0.05:
-            self._hang_up()
-        return answer
-
-    def _hang_up(self) -> None:
-        if self._streams is not None:
-            self._streams[1].close()
-            self._streams = None
-
-
-async def _body(reader: asyncio.StreamReader, head: str) -> bytes:
-    fields = dict(line.split(": ", 1) for line in head.split("\r\n")[1:] if line)
-    if "content-length" in fields:
-        return await reader.readexactly(int(fields["content-length"]))
-    body = b""
-    while size := int(await reader.readline(), 16):
-        body += await reader.readexactly(size)
-        await reader.readline()
-    await reader.readline()
-    return body
+            self._caller.hang_up()
+        return answer.body
 
 
 async def act(place: Place, clients: int, seconds: float) -> Counter[tuple[str, int]]:

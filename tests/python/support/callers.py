@@ -39,25 +39,29 @@ class Caller:
         self._has_answer = False
         self.waits_since = inf
 
-    async def ask(self, method: str, path: str, body: bytes = b"", **fields: str) -> Answer:
-        """Sends a request; returns the response.
-
-        Raises OSError or EOFError if the connection ends before the first byte of the response, and
-        CutOff if it ends after it.
-        """
+    def request(self, method: str, path: str, body: bytes = b"", **fields: str) -> bytes:
+        """Returns a request as it is sent."""
         given = {"Content-Type": "application/json"} if body else {}
         given |= {name.replace("_", "-"): value for name, value in fields.items()}
         if body:
             given["Content-Length"] = str(len(body))
         lines = "".join(f"{name}: {value}\r\n" for name, value in given.items())
         head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{self._fields}{lines}\r\n"
+        return head.encode() + body
+
+    async def ask(self, method: str, path: str, body: bytes = b"", **fields: str) -> Answer:
+        """Sends a request; returns the response.
+
+        Raises OSError or EOFError if the connection ends before the first byte of the response, and
+        CutOff if it ends after it.
+        """
         self.waits_since = inf
         if self._streams is None:
             self._has_answer = False
             self._streams = await asyncio.open_connection(*self._place)
         reader, writer = self._streams
         try:
-            writer.write(head.encode() + body)
+            writer.write(self.request(method, path, body, **fields))
             # What the system does not take at once is sent later, at an unknown time.
             if self._has_answer and writer.transport.get_write_buffer_size() == 0:
                 self.waits_since = time.monotonic()
