@@ -62,7 +62,7 @@ endif
 CPP_FILES := $(shell find cpp tests/cpp tests/faults tests/power -name '*.cpp' -o -name '*.hpp')
 CORE_FILES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.sql')
 
-.PHONY: help demo test test-postgresql test-postgresql-newest check torture torture-planted lint generate docs pictures wheels bench coverage sanitize sanitize-python fuzz clean
+.PHONY: help demo test core-tests-postgresql test-postgresql test-postgresql-newest check torture torture-planted lint generate docs pictures wheels bench coverage sanitize sanitize-python fuzz clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -73,13 +73,15 @@ test: lint core-tests .venv/npm/created .venv/go/created
 	@echo "== tests of the package"
 	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m 'not slow and not postgresql'
 
-test-postgresql: .venv/package .venv/postgresql/created build/coverage/build.ninja
+core-tests-postgresql: .venv/package .venv/postgresql/created build/coverage/build.ninja
 	@echo "== tests of the core with PostgreSQL"
 	@cmake --build build/coverage --target comptroller_tests
 	@COMPTROLLER_TEST_ENGINE=postgresql $(BIN)/python tests/python/support/postgresql_server.py \
 	  xargs -P $(CORES) -I{} build/coverage/comptroller_tests --no-version --minimal -sf='*{}' \
 	  < <(ls tests/cpp/store/{list_*,many_*,columns,control_history,merge}.cpp \
 	    tests/cpp/{db/postgresql,service,arrow,load,export}/*.cpp)
+
+test-postgresql: core-tests-postgresql
 	@echo "== tests with PostgreSQL"
 	@$(BIN)/pytest -n auto --dist loadfile -p no:schemathesis -m 'postgresql and not slow' tests/python/postgresql
 

@@ -47,17 +47,18 @@ Webhook create_webhook(Context& context, const CreateWebhook& request) {
       listed_customer(context.principal, request.customer_id);
   rules::check_webhook_url(request.url.value, customer.has_value());
   rules::check_event_types(request.event_types);
-  if (customer) store::ensure_customer(context.connection, *customer);
-  context.changes().lock_journal();  // so that others that are created meanwhile are counted
-  if (store::count_webhooks(context.connection, customer) >= max_webhooks) {
-    throw Error(Code::already_exists, "there are too many webhooks; a customer can have 100");
-  }
   Webhook webhook;
-  webhook.id.value = context.environment.make_id();
-  webhook.url = request.url;
   webhook.event_types = request.event_types;
   if (webhook.event_types.empty()) webhook.event_types.push_back(Label{"*"});
   require_readable(context.principal, webhook.event_types);
+  if (customer) store::ensure_customer(context.connection, *customer);
+  context.changes().lock_journal();  // so that others that are created meanwhile are counted
+  if (store::count_webhooks(context.connection, customer) >= max_webhooks) {
+    throw Error(Code::already_exists,
+                "there are too many webhooks; a customer can have 100, and the operator 100");
+  }
+  webhook.id.value = context.environment.make_id();
+  webhook.url = request.url;
   webhook.description = request.description;
   webhook.secret_changed_at = context.now;
   webhook.created_at = context.now;

@@ -71,11 +71,8 @@ void PostgresqlConnection::replace_view(const std::string& name, const std::stri
     try {
       execute(change);
       return true;
-    } catch (const Conflict&) {
-      throw;
-    } catch (const Lost&) {
-      throw;
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (error.code() != Code::unusable) throw;  // a lock, or the connection
       execute("ROLLBACK TO SAVEPOINT replaced");
       return false;
     }

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 class Deliverer:
     """Delivers the events of all webhooks that are not paused.
 
-    Each webhook has a task of its own, so that a slow receiver delays no other. The store has the
+    Each webhook has a task of its own, so that a slow receiver delays none of others. The store has the
     progress and the events that were not delivered yet: memory holds at most one window of events
     of each webhook. A lease in the store ensures that one process delivers.
 
@@ -127,7 +127,7 @@ class Deliverer:
 
     async def _end(self) -> None:
         """Ends all tasks, those with requests in flight within a time limit."""
-        self._delivery.sender.stop_lookups()
+        self._delivery.sender.stop()
         tasks = []
         for endpoint, task in self._tasks.values():
             endpoint.stop()

@@ -171,14 +171,19 @@ class Endpoint:
             else:
                 customer_id = self._destination.customer_id
                 async with self._requests, self._delivery.sender.turn(customer_id):
-                    has_failed = not await self._try(event, is_retry=is_retry)
+                    is_delivered = await self._try(event, is_retry=is_retry)
+                if is_delivered is None and is_retry:
+                    continue  # it stays as it is stored, and is due
+                if is_delivered is None:
+                    event.note(None, self._delivery.store.now(), None)
+                has_failed = not is_delivered
             outcomes.append((event, not has_failed))
         return outcomes
 
-    async def _try(self, event: WebhookEvent, *, is_retry: bool) -> bool:
+    async def _try(self, event: WebhookEvent, *, is_retry: bool) -> bool | None:
+        """Returns whether an event was delivered; None if it was not sent."""
         if not self._may_send():
-            event.note(None, self._delivery.store.now(), None)
-            return False
+            return None
         if self._is_down() and not is_retry:
             event.note(None, self._after(self._delivery.retry_s(1)), _NOT_TRIED)
             return False
@@ -189,6 +194,8 @@ class Endpoint:
             self._failures = 0
             self._delivery.counts.delivered += 1
             return True
+        if not self._may_send() and not answer.is_gone:  # its failure may be that of the end
+            return None
         self._failures += 1
         self._delivery.counts.failed += 1
         delay_s = max(self._delivery.retry_s(event.attempts + 1), answer.retry_after_s)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
@@ -17,12 +16,10 @@ from comptroller.retry_after import retry_after_s
 from comptroller.webhooks.addresses import AddressRefused, PublicNetwork
 from comptroller.webhooks.network import OWNER, Network
 from comptroller.webhooks.resolving import Resolve, Resolver, resolve
+from comptroller.webhooks.shares import Shares
 
 #: The time of an attempt, from the resolution of the name to the end of the response.
 TIMEOUT_S = 20.0
-#: The requests in flight at once: of all customers, and as many of the operator; of one customer.
-MAX_REQUESTS = 512
-_REQUESTS_OF_A_CUSTOMER = 64
 #: The connections to each kind of receivers that stay open for the next request.
 _KEPT_CONNECTIONS = 100
 #: The names that are resolved at once: of all customers, or the operator; of one customer.
@@ -76,22 +73,17 @@ class Sender:
                 (False, Network(operator)),
             )
         }
-        self._requests_of_clients = asyncio.Semaphore(MAX_REQUESTS)
-        self._requests_of_operator = asyncio.Semaphore(MAX_REQUESTS)
-        self._requests_of_customers: dict[str, asyncio.Semaphore] = defaultdict(
-            lambda: asyncio.Semaphore(_REQUESTS_OF_A_CUSTOMER)
-        )
+        self._shares = Shares()
         self._agent = f"comptroller/{comptroller.__version__}".encode()
 
     @asynccontextmanager
     async def turn(self, customer_id: str | None) -> AsyncIterator[None]:
-        """Waits while too many requests of a customer, or of the operator, are in flight."""
-        if customer_id is not None:
-            async with self._requests_of_customers[customer_id], self._requests_of_clients:
-                yield
-        else:
-            async with self._requests_of_operator:
-                yield
+        """Waits while a customer, or the operator, has its share of the requests in flight."""
+        await self._shares.take(customer_id)
+        try:
+            yield
+        finally:
+            self._shares.give_back(customer_id)
 
     async def post(
         self, url: str, headers: dict[str, str], body: bytes, *, customer_id: str | None
@@ -130,8 +122,12 @@ class Sender:
             _log.exception("a request of a webhook to %s failed", url)
             return Answer("the request failed")
 
-    def stop_lookups(self) -> None:
-        """Fails the requests that wait for the resolution of a name, and all that need one."""
+    def stop(self) -> None:
+        """Fails the requests that wait for the resolution of a name, and all that need one.
+
+        Those that wait for a turn get it, so that they end, too.
+        """
+        self._shares.end()
         for resolver in self._resolvers:
             resolver.stop()
 

@@ -13,7 +13,7 @@ from lines import claim, identity, load
 from postgresql_server import Connection, Server
 
 #: From this version on, pgbouncer knows prepared statements (1.21 does so only if told to).
-_FIRST = (1, 22)
+_FIRST = (1, 24)
 
 
 @pytest.fixture(scope="module")

@@ -231,7 +231,7 @@ def _shown(records: Iterable[Any]) -> list[str]:
 
 
 def _records(svc: comptroller.Service, aggregate: str, customer: str) -> list[str]:
-    """Returns the records of an aggregate as texts; removes webhooks, as a store has 1,000."""
+    """Returns the records of an aggregate as texts; removes webhooks, as a customer has 100."""
     members: dict[str, Any] = {"customer_id": customer, "limit": 1000}
     if aggregate == "identity":
         return [

@@ -90,7 +90,7 @@ def write(
         checks: those that ran, by promise.
         command: that ran them.
         known: the names of all checks, by promise. The rows of others, which no longer exist, are
-            removed; those without a row are named.
+            removed from the sections of those that ran; checks without a row are named.
         page: the file.
     """
     text = page.read_text(encoding="utf-8") if page.exists() else ""
@@ -102,7 +102,11 @@ def write(
         names = known.get(number, [])
         done = {each.name: each.row() for each in checks.get(number, [])}
         tables = {
-            run: {name: row for name, row in rows.items() if name in names and name not in done}
+            run: {
+                name: row
+                for name, row in rows.items()
+                if number not in checks or (name in names and name not in done)
+            }
             for run, rows in sections.get(number, {}).items()
         }
         tables.setdefault(circumstances, {}).update(done)

@@ -26,7 +26,7 @@ from comptroller.http.server.signals import (
     on_worker_signals,
 )
 from comptroller.http.server.tls_listener import MAX_HANDSHAKES, TlsListener
-from comptroller.webhooks.sending import MAX_REQUESTS
+from comptroller.webhooks.shares import MAX_REQUESTS
 
 _ACCEPTED_AT_ONCE = 8
 _BACKLOG = 2048
