@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ from programs import run
 
 ROOT = Path(__file__).parents[2]
 REPORT = re.compile(r"(?:ERROR|WARNING): \w+Sanitizer|: runtime error: ")
+#: The compiler of the fuzz targets, as in the Makefile.
+CLANG = os.environ.get("CLANG", "clang++")
 # All compile the whole core.
 pytestmark = pytest.mark.promise(18, minutes=90, alone=True)
 
@@ -34,7 +37,7 @@ def test_sanitizers(sanitizers: str, figures: dict[str, Any]) -> None:
     assert figures["test cases"] > 500
 
 
-@pytest.mark.skipif(shutil.which("clang++") is None, reason="there is no clang++")
+@pytest.mark.skipif(shutil.which(CLANG) is None, reason=f"there is no {CLANG}")
 def test_fuzz(figures: dict[str, Any]) -> None:
     """Each fuzz target for a minute"""
     printed = _make(figures, "fuzz")
