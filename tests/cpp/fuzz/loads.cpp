@@ -41,6 +41,17 @@ std::string documents_of(std::string_view text, std::size_t piece, std::size_t w
   }
 }
 
+// Whether a window of so many bytes shows the format: it has the first line with content, and the
+// name that may follow it.
+bool shows_format(std::string_view text, std::size_t window) {
+  constexpr std::string_view longest_name = R"("next_page_cursor")";
+  if (text.size() <= window) return true;
+  // Where the byte order mark may be, its bytes are no content either.
+  const std::size_t begin = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  const std::size_t next = text.find_first_not_of(" \t\r\n", text.find('\n', begin));
+  return next < window && next + longest_name.size() <= window;
+}
+
 }  // namespace
 
 void documents(std::string_view input) {
@@ -48,7 +59,9 @@ void documents(std::string_view input) {
   for (const std::size_t piece : {1U, 7U}) {
     require(documents_of(input, piece, 4096) == whole, "other documents in pieces");
   }
-  require(documents_of(input, 3, limit + limit / 4) == whole, "other documents in small windows");
+  constexpr std::size_t small = limit + limit / 4;
+  if (!shows_format(input, small)) return;
+  require(documents_of(input, 3, small) == whole, "other documents in small windows");
 }
 
 // The input: the kind, whether to keep going, and the file. It is loaded twice.
