@@ -3,10 +3,11 @@
     python tests/planted/run.py [--near] [NAME...]
 
 A defect is a patch in this folder. Its first lines say what it breaks and which tests are near it.
-These run first; if they pass, the tests of `make test` follow. With --near they do not. A defect is
-found by a test that fails. Anything else that goes wrong ends the program with a message: a test
-that fails without a defect, a timeout, an exit code without a failed test. The result of each
-defect is a row of results.md; without names all defects run, those without C++ first.
+These run first; if they pass, the tests of `make test` follow, and if they use a database, those of
+`make test-postgresql` too. With --near they do not. A defect is found by a test that fails.
+Anything else that goes wrong ends the program with a message: a test that fails without a defect, a
+timeout, an exit code without a failed test. The result of each defect is a row of results.md;
+without names all defects run, those without C++ first.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 from datetime import date
@@ -33,7 +35,11 @@ _ROW = re.compile(
     r"\| (?P<on>[0-9-]+) \|"
 )
 _NOTES = re.compile(r"^#.*\n\n(?:.+\n)+\n((?:.*\n)*?)Found: ", re.MULTILINE)
-_QUICK = ("-m", "not slow and not postgresql")
+_QUICK = "not slow and not postgresql"
+_QUICK_OF_DATABASES = "not slow and postgresql"
+_CORE_OF_DATABASES = "tests/cpp/db/postgresql/"
+#: Starts a server for a command.
+_WITH_SERVER = [".venv/bin/python", "tests/python/support/postgresql_server.py"]
 _FAILED = re.compile(r"^FAILED ([^\s\[]+(?:\[.*?\])?)(?: - .*)?$", re.MULTILINE)
 _FAILED_CASE = re.compile(r"^TEST CASE: +(.+)$", re.MULTILINE)
 
@@ -54,6 +60,11 @@ class Defect(NamedTuple):
     def is_compiled(self) -> bool:
         """Whether it changes C++."""
         return "\n+++ b/cpp/" in self.path.read_text(encoding="utf-8")
+
+    @property
+    def is_of_database(self) -> bool:
+        """Whether tests near it use a database."""
+        return any("/postgresql/" in name for name in self.tests)
 
 
 def defects() -> list[Defect]:
@@ -102,7 +113,7 @@ def update_copy() -> None:
 
 def build(defect: Defect | None) -> None:
     """Builds the package of the copy, and the tests of the core that are near a defect."""
-    _run(["make", ".venv/package", ".venv/tools"])
+    _run(["make", ".venv/package", ".venv/tools", ".venv/postgresql/created"])
     if defect is not None and any(name.endswith(".cpp") for name in defect.tests):
         build_core_tests()
 
@@ -113,27 +124,28 @@ def build_core_tests() -> None:
     _run(["cmake", "--build", "build/coverage"])
 
 
-def near(defect: Defect) -> str:
+def near(tests: list[str]) -> str:
     """Runs the tests near a defect; returns the one that failed, or nothing."""
-    for name in (each for each in defect.tests if each.endswith(".cpp")):
+    for name in (each for each in tests if each.endswith(".cpp")):
         if failed := _run_core_tests(name):
             return failed
-    files = [each for each in defect.tests if each.endswith(".py")]
-    return _run_pytest(*_QUICK, *files) if files else ""
+    files = [each for each in tests if each.endswith(".py")]
+    return _run_pytest("-m", "not slow", *files) if files else ""
 
 
-def quick_suite() -> str:
-    """Runs the tests of `make test` until one fails; returns it."""
+def quick_suite(*, has_database: bool) -> str:
+    """Runs the tests of `make test`, and of databases, until one fails; returns it."""
     # Its patches do not apply to a copy that has one of them already.
     beside = "--ignore=tests/python/project/test_planted.py"
     parallel = ["-n", "auto", "--dist", "loadfile"]
-    if failed := _run_pytest(*_QUICK, beside, *parallel):
-        return failed
+    for marked in [_QUICK, _QUICK_OF_DATABASES][: 1 + has_database]:
+        if failed := _run_pytest("-m", marked, beside, *parallel):
+            return failed
     build_core_tests()
     for path in sorted((COPY / "tests" / "cpp").rglob("*.cpp")):
         if failed := _run_core_tests(path.relative_to(COPY).as_posix()):
             return failed
-    return ""
+    return _run_core(["make", "core-tests-postgresql"]) if has_database else ""
 
 
 def _run_core_tests(name: str) -> str:
@@ -141,13 +153,21 @@ def _run_core_tests(name: str) -> str:
     program = "sqlite_format_tests" if is_of_format else "comptroller_tests"
     only = f"-sf=*{name.removeprefix('tests/cpp/')}"
     command = [f"build/coverage/{program}", "--no-version", "--minimal", only]
-    code, output = _try(command)
+    engine = "sqlite"
+    if name.startswith(_CORE_OF_DATABASES):
+        command, engine = [*_WITH_SERVER, *command], "postgresql"
+    failed = _run_core(command, COMPTROLLER_TEST_ENGINE=engine)
+    return f"{name}: {failed}" if failed else ""
+
+
+def _run_core(command: list[str], **variables: str) -> str:
+    code, output = _try(command, **variables)
     if code == 0:
         return ""
     failed = _FAILED_CASE.search(output)
     if failed is None:
         _end(command, f"exit code {code} without a failed test case", output)
-    return f"{name}: {failed[1].strip()}"
+    return failed[1].strip()
 
 
 def _run_pytest(*arguments: str) -> str:
@@ -161,10 +181,16 @@ def _run_pytest(*arguments: str) -> str:
     return failed[1]
 
 
-def _try(command: list[str]) -> tuple[int, str]:
+def _try(command: list[str], **variables: str) -> tuple[int, str]:
     try:
         ended = subprocess.run(
-            command, cwd=COPY, capture_output=True, text=True, timeout=_LONGEST_S, check=False
+            command,
+            cwd=COPY,
+            env=os.environ | variables,
+            capture_output=True,
+            text=True,
+            timeout=_LONGEST_S,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         _end(command, f"no end after {_LONGEST_S} s")
@@ -194,8 +220,9 @@ def require_sound(chosen: list[Defect], *, is_near: bool) -> None:
         build_core_tests()
     failed = ""
     for name in sorted({name for each in chosen for name in each.tests}):
-        failed = failed or (_run_core_tests if name.endswith(".cpp") else _run_pytest)(name)
-    if failed := failed or ("" if is_near else quick_suite()):
+        failed = failed or near([name])
+    has_database = any(each.is_of_database for each in chosen)
+    if failed := failed or ("" if is_near else quick_suite(has_database=has_database)):
         sys.exit(f"{failed} fails without a defect; correct it first")
 
 
@@ -204,9 +231,9 @@ def examine(defect: Defect, *, is_near: bool) -> Result:
     _apply(defect)
     try:
         build(defect)
-        by, ran = near(defect), NEAR
+        by, ran = near(defect.tests), NEAR
         if not by and not is_near:
-            by, ran = quick_suite(), ALL
+            by, ran = quick_suite(has_database=defect.is_of_database), ALL
         return Result(by or SURVIVED, ran, date.today().isoformat())
     finally:
         _apply(defect, "--reverse")
@@ -242,6 +269,8 @@ def main() -> int:
     parser.add_argument("--near", action="store_true", help="run only the tests near each defect")
     parser.add_argument("names", nargs="*", metavar="NAME", help="default: all defects")
     given = parser.parse_args()
+    # A shell starts programs in the background without SIGINT, which tests send.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     chosen = [each for each in defects() if not given.names or each.name in given.names]
     if unknown := set(given.names) - {each.name for each in chosen}:
         parser.error(f"unknown defect {', '.join(sorted(unknown))}")

@@ -85,6 +85,18 @@ def test_empty_lines_between_requests_do_not_extend_the_deadline(impatient_serve
     assert time.monotonic() - began < SOON_S + 5
 
 
+def test_a_body_that_stops_times_out_on_a_used_connection(impatient_server: Running) -> None:
+    began = time.monotonic()
+    with impatient_server.connection() as connected:
+        connected.sendall(LIST)
+        received = b""
+        while not received.endswith(b"}"):
+            received += connected.recv(65536)
+        connected.sendall(CHUNKED[: CHUNKED.index(b"{}")])
+        assert status(rest(connected)) == 408
+    assert time.monotonic() - began < SOON_S + 5
+
+
 CHUNKED = POST.replace(b"Content-Length: %d", b"Transfer-Encoding: chunked") + b"2\r\n{}\r\n0\r\n"
 
 
