@@ -20,6 +20,8 @@ struct Held {
 struct File {
   explicit File(int page_size) : path(folder / "things.db"), writer(path) {
     make_things(writer, page_size);
+    // As the writer of a store does where it uses savepoints: see InMemory there.
+    writer.execute("PRAGMA cache_spill = OFF");
   }
 
   void step(unsigned kind, std::uint64_t seed) {
