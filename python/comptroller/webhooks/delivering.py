@@ -30,9 +30,9 @@ _log = logging.getLogger(__name__)
 class Deliverer:
     """Delivers the events of all webhooks that are not paused.
 
-    Each webhook has a task of its own, so that a slow receiver delays none of others. The store has the
-    progress and the events that were not delivered yet: memory holds at most one window of events
-    of each webhook. A lease in the store ensures that one process delivers.
+    Each webhook has a task of its own, so that a slow receiver delays none of others. The store has
+    the progress and the events that were not delivered yet: memory holds at most one window of
+    events of each webhook. A lease in the store ensures that one process delivers.
 
     Args:
         store: the store.
