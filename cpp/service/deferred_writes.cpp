@@ -82,8 +82,9 @@ void DeferredWrites::queue(Service& service, db::Database& database,
                                  failure, std::current_exception());
                            }
                          }
-                         if (first && failure)
+                         if (first && failure) {
                            failure = PendingWrite::failure_of_repetition(first, failure);
+                         }
                          write->end();
                          service.sequence_entries_later();
                          const std::lock_guard guard(state->mutex);

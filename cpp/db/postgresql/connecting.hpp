@@ -12,8 +12,8 @@ namespace comptroller::db::postgresql {
 
 // Each host of the address has the time of its parameter connect_timeout, else 5 s, or 10 s if
 // there is only one. One that does not answer in this time is left out; if its name has several
-// addresses, each has this time. Throws unavailable if no
-// server can be reached, else unusable. No message shows a password.
+// addresses, each has this time. Throws unavailable if no server can be reached, else unusable. No
+// message shows a password.
 PGconn* connect(const std::string& address, bool is_read_only, const Interrupt& interrupt);
 
 // The names and values of the parameters of a connection, from the address, the environment and its

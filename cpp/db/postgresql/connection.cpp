@@ -233,8 +233,8 @@ void PostgresqlConnection::begin_with(Mode mode, std::vector<std::string> statem
   is_request_ = false;
   forget_snapshot();
   if (connection_symbols_ != nullptr) connection_symbols_->begin_transaction(mode == Mode::reading);
-  if (is_behind_pooler() &&
-      server_ != 0) {  // a pooler keeps the connection when it follows a failover
+  // A pooler keeps the connection when it follows a failover.
+  if (is_behind_pooler() && server_ != 0) {
     run_in_transaction("SELECT 1 / (" + std::string(start_of_server) + " = " +
                        std::to_string(server_) + ")::int");
   }

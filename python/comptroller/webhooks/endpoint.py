@@ -194,7 +194,7 @@ class Endpoint:
             self._failures = 0
             self._delivery.counts.delivered += 1
             return True
-        if not self._may_send() and not answer.is_gone:  # its failure may be that of the end
+        if not self._may_send() and not answer.is_gone:  # perhaps because of the end
             return None
         self._failures += 1
         self._delivery.counts.failed += 1

@@ -226,6 +226,27 @@ TEST_CASE("work runs again if other work of its commit failed after it had chang
   CHECK(count(*database) == 5);
 }
 
+TEST_CASE("the changes of work that may be undone for itself stay in memory") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  const auto spill_size = [](Connection& connection) {
+    Query query = connection.query("PRAGMA cache_spill");
+    query.step();
+    return query.number(0);
+  };
+  std::vector<std::int64_t> spilled_at;
+  const auto notes = [&](Connection& connection) { spilled_at.push_back(spill_size(connection)); };
+  const auto fails_late = [](Connection& connection) {
+    insert(connection, 1);
+    throw Error(Code::not_found, "");
+  };
+  CHECK(runs_in_one_commit(*database, {notes, fails_late}) == std::vector{2, 2});
+  database->write(notes);
+  REQUIRE(spilled_at.size() == 3);
+  CHECK(spilled_at[0] > 0);
+  CHECK(spilled_at[1] == 0);
+  CHECK(spilled_at[2] == spilled_at[0]);
+}
+
 TEST_CASE("a bulk write is kept or undone as its work returns, while others write") {
   const auto database = sqlite::open("", {.is_temporary = true});
   in_threads(threads, [&](int thread) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -73,13 +74,18 @@ def test_a_slow_request_gets_no_more_time(impatient_server: Running) -> None:
     assert time.monotonic() - began < SOON_S + 5
 
 
+def ask_for_list(connected: socket.socket) -> None:
+    """Sends a request, and receives its response."""
+    connected.sendall(LIST)
+    received = b""
+    while not received.endswith(b"}"):
+        received += connected.recv(65536)
+
+
 def test_empty_lines_between_requests_do_not_extend_the_deadline(impatient_server: Running) -> None:
     began = time.monotonic()
     with impatient_server.connection() as connected:
-        connected.sendall(LIST)
-        received = b""
-        while not received.endswith(b"}"):
-            received += connected.recv(65536)
+        ask_for_list(connected)
         connected.sendall(b"\r\n")
         assert status(rest(connected)) == 408
     assert time.monotonic() - began < SOON_S + 5
@@ -88,10 +94,7 @@ def test_empty_lines_between_requests_do_not_extend_the_deadline(impatient_serve
 def test_a_body_that_stops_times_out_on_a_used_connection(impatient_server: Running) -> None:
     began = time.monotonic()
     with impatient_server.connection() as connected:
-        connected.sendall(LIST)
-        received = b""
-        while not received.endswith(b"}"):
-            received += connected.recv(65536)
+        ask_for_list(connected)
         connected.sendall(CHUNKED[: CHUNKED.index(b"{}")])
         assert status(rest(connected)) == 408
     assert time.monotonic() - began < SOON_S + 5
