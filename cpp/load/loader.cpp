@@ -134,11 +134,14 @@ class Loader {
     take_lines(Clock::time_point::max());
   }
 
-  // A load beside other writes leaves these to a write of their own.
+  // A load beside other writes leaves these to a write of their own. The lines are stored, so its
+  // failure is none of the load: the next program that opens the store makes them.
   void make_missing_indexes() {
     try {
       service_.make_missing_indexes();
-    } catch (...) {
+    } catch (const Error&) {           // NOLINT(bugprone-empty-catch): as above
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): as above
+    } catch (...) {                    // an exception of the callback
       if (options_.account) options_.account(json::to_text(std::move(tally_).result()));
       throw;
     }

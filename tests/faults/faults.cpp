@@ -304,6 +304,10 @@ TEST_CASE("faults that earlier versions handled wrongly, at several of the calls
       // The error was not a temporary one.
       {"back up", {.call = Call::status, .effect = io_error}},
       {"create a store", {.call = Call::open, .effect = io_error}, 20},
+      // The load was stored, and failed.
+      {"load with a private copy",
+       {.call = Call::lock, .effect = io_error, .is_permanent = true},
+       20},
   };
   for (const auto& [name, fault, places] : all) {
     const auto operation = std::ranges::find(operations(), name, &Operation::name);
