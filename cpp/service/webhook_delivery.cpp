@@ -175,6 +175,10 @@ class Taking {
   EventBatch batch_;
 };
 
+std::optional<store::Stored<Webhook>> find_webhook(db::Connection& connection, std::int64_t key) {
+  return store::find_where<Webhook>(connection, {"key = ?", {db::Value::of(key)}});
+}
+
 void require_operator(Service& service, const Principal& principal) {
   service.check_usable();
   require_scope(principal, operator_write, true);
@@ -224,8 +228,7 @@ EventBatch take_events(Service& service, const Principal& principal, const Event
   service.sequence_entries();
   const db::Lease connection = service.database()->reader();
   const db::Snapshot snapshot(*connection);
-  const auto stored =
-      store::find_where<Webhook>(*connection, {"key = ?", {db::Value::of(query.webhook)}});
+  const auto stored = find_webhook(*connection, query.webhook);
   if (!stored || stored->record.status != WebhookStatus::active) {
     throw Error(Code::not_found, "the webhook was deleted or paused");
   }
@@ -240,10 +243,14 @@ bool report_deliveries(Service& service, const Principal& principal, const Deliv
   service.database()->write([&](db::Connection& connection) {
     is_stored = store::has_lease(connection, report.holder) &&
                 store::move_considered(connection, report.webhook, report.after, report.next);
-    if (!is_stored) return;
+    if (!is_stored || report.outcomes.empty()) return;
+    const auto webhook = find_webhook(connection, report.webhook);
     for (const auto& [event, is_delivered] : report.outcomes) {
       const bool is_test = event.position.sequence == store::test_sequence;
-      if (is_delivered && !is_test) {
+      // The types may have changed since the event was sent.
+      const bool is_wanted =
+          webhook && rules::matches_event_type(webhook->record.event_types, event.event_type);
+      if (!is_test && (is_delivered || !is_wanted)) {
         store::forget_undelivered(connection, report.webhook, event.position);
       } else {
         store::keep_undelivered(connection, report.webhook, event);

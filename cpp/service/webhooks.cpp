@@ -1,6 +1,8 @@
 // Webhooks (specification 6).
 #include "store/webhooks.hpp"
 
+#include <limits>
+
 #include "json/canonical.hpp"
 #include "model/webhook_requests.hpp"
 #include "rules/changes.hpp"
@@ -24,6 +26,19 @@ std::string make_secret_id(const Context& context) {
 
 std::int64_t key_of(Context& context, const Id& id) {
   return require<Webhook>(context, id.value).key;
+}
+
+// Forgets the events that are not delivered yet and of which the types of the webhook have none, so
+// that they do not reach a receiver whose owner may not read them.
+void forget_other_events(db::Connection& connection, const store::Stored<Webhook>& webhook) {
+  constexpr auto all = std::numeric_limits<std::int64_t>::max();
+  for (const store::Undelivered& event : store::undelivered(connection, webhook.key, all)) {
+    if (event.position.sequence == store::test_sequence ||
+        rules::matches_event_type(webhook.record.event_types, event.event_type)) {
+      continue;
+    }
+    store::forget_undelivered(connection, webhook.key, event.position);
+  }
 }
 
 // Throws insufficient_scope unless the caller may read the records of these events.
@@ -91,6 +106,9 @@ Webhook update_webhook(Context& context, const UpdateWebhook& request) {
   if (json::difference(stored.record, webhook).is_empty()) return webhook;
   webhook.updated_at = rules::changed_at(context.now, webhook.updated_at);
   store::update(context.changes(), stored, webhook);
+  if (!request.event_types.empty()) {
+    forget_other_events(context.connection, {stored.key, webhook});
+  }
   return webhook;
 }
 

@@ -119,7 +119,7 @@ class Sender:
         ) as error:
             return Answer(f"the connection failed: {str(error) or type(error).__name__}")
         except Exception:  # it must not end the delivery of other events
-            _log.exception("a request of a webhook to %s failed", url)
+            _log.exception("a request of a webhook to %s failed", _authority(url).decode())
             return Answer("the request failed")
 
     def stop(self) -> None:

@@ -232,6 +232,40 @@ def test_no_event_after_a_change_of_the_url_goes_to_the_former_one(
         ]
 
 
+def test_events_of_other_types_are_forgotten_when_the_types_change(
+    svc: comptroller.Service,
+) -> None:
+    """With the URL, they could be moved to somebody who may not read their records. One failed
+    before the change, the other one is in flight.
+    """
+    arrived, changed = threading.Semaphore(0), threading.Semaphore(0)
+
+    def fail(received: Received) -> int:
+        if received.event["data"]["id"] == "in-flight":
+            arrived.release()
+            assert changed.acquire(timeout=30)
+        return 503
+
+    with (
+        Receiver(fail) as former,
+        Receiver() as later,
+        delivering(svc, retry_s=lambda _attempts: 3600),
+    ):
+        made = svc.webhooks.create(url=former.url)
+        svc.identities.put(id="failed")
+        until(lambda: len(svc.webhooks.deliveries(made.id)) == 1)
+        svc.identities.put(id="in-flight")
+        assert arrived.acquire(timeout=30)
+        svc.webhooks.update(made.id, url=later.url, event_types=["claim.*"])
+        assert svc.webhooks.deliveries(made.id) == ()
+        changed.release()
+        svc.load("claims", [claim(1)])
+        later.take(1)
+        until(lambda: svc.webhooks.deliveries(made.id) == ())
+    assert [each.type for each in later.received] == ["claim.created"]
+    assert svc.webhooks.deliveries(made.id) == ()
+
+
 def test_it_is_paused_after_three_days_and_resumes(svc: comptroller.Service) -> None:
     """With another number of days."""
     statuses = [500]
