@@ -132,15 +132,19 @@ void set_considered(db::Connection& connection, std::int64_t key, const FeedPosi
 
 std::int64_t first_entry_since(db::Connection& connection, Timestamp since) {
   // Writes take their times before they are committed, so the times of entries ascend but for the
-  // longest duration of a write.
+  // longest duration of a write. The entries of a load have the time of its begin, which may be
+  // hours before that of the entries around them: they do not tell what comes before them.
   const std::int64_t before = since.microseconds - longest_write_us;
-  db::Query recorded = connection.query("SELECT recorded_at FROM journal WHERE sequence = ?");
-  std::int64_t from = 0;
+  db::Query recorded =
+      connection.query("SELECT recorded_at, operation FROM journal WHERE sequence = ?");
+  const auto archived = static_cast<std::int64_t>(archived_size(connection));
+  std::int64_t from = archived;
   auto to = static_cast<std::int64_t>(journal_size(connection));
   while (from < to) {
     const std::int64_t middle = from + (to - from) / 2;
     if (!recorded.bind(1, middle).step()) throw Error::damaged("the journal lacks an entry");
-    if (recorded.number(0) < before) {
+    const std::string_view operation = connection.symbols().text(recorded.number(1));
+    if (recorded.number(0) < before && !operation.ends_with(".load")) {
       from = middle + 1;
     } else {
       to = middle;
@@ -150,7 +154,13 @@ std::int64_t first_entry_since(db::Connection& connection, Timestamp since) {
       "SELECT sequence FROM journal WHERE sequence >= ? AND recorded_at >= ?"
       " ORDER BY sequence LIMIT 1");
   first.bind(1, from).bind(2, since.microseconds);
-  return first.step() ? first.number(0) : static_cast<std::int64_t>(journal_size(connection));
+  if (!first.step()) return static_cast<std::int64_t>(journal_size(connection));
+  if (archived > 0 && first.number(0) == archived) {
+    throw Error::invalid("since",
+                         "is before changes that were moved to an archive, or that may have been; "
+                         "give a later time");
+  }
+  return first.number(0);
 }
 
 void keep_undelivered(db::Connection& connection, std::int64_t webhook, const Undelivered& event) {
