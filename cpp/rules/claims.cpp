@@ -34,13 +34,14 @@ bool is_loadable_transition(ClaimStatus from, ClaimStatus to) {
 Claim submit_claim(Claim claim, const SubmitClaim& request, Timestamp now) {
   change_status(claim, ClaimStatus::submitted, now);
   claim.tx_hash = TransactionHash{request.tx_hash.value};
-  claim.submitted_at = request.at.value_or(now);
+  claim.submitted_at = request.at.value_or(not_before(claim.created_at, now));
   return claim;
 }
 
 Claim confirm_claim(Claim claim, const ConfirmClaim& request, Timestamp now) {
   change_status(claim, ClaimStatus::confirmed, now);
-  claim.confirmed_at = request.at.value_or(now);
+  const Timestamp submitted = claim.submitted_at.value_or(claim.created_at);
+  claim.confirmed_at = request.at.value_or(not_before(submitted, now));
   return claim;
 }
 

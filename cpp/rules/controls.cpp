@@ -127,7 +127,7 @@ Control delete_control(Control control, std::optional<Note> reason, const Princi
     throw Error(Code::control_not_overridable,
                 "the control is not overridable: only the operator can delete it");
   }
-  control.deleted_at = now;
+  control.deleted_at = not_before(control.created_at, now);
   control.deleted_by = Label{principal.actor};
   control.deletion_reason = std::move(reason);
   return control;
@@ -150,7 +150,7 @@ LegacyChange write_legacy_flags(const LegacyFlags& flags, const Id& identity_id,
       change.created.push_back(make_legacy_control(legacy, identity_id, principal, now, make_id));
     } else if (!*given && control != nullptr) {
       Control& deleted = change.deleted.emplace_back(*control);
-      deleted.deleted_at = now;
+      deleted.deleted_at = not_before(deleted.created_at, now);
       deleted.deleted_by = Label{principal.actor};
     }
   }

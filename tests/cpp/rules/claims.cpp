@@ -66,6 +66,14 @@ TEST_CASE("a transition records its members and time; default: now") {
   CHECK(moved(submitted, "fail", {}).error_message == Note{"out of gas"});
 }
 
+TEST_CASE("a transition without a time is not earlier than what it follows") {
+  Claim claim = claim_that_is(ClaimStatus::pending);
+  claim.created_at = later_moment;  // by a clock that is ahead, or while this write waited
+  claim = moved(claim, "submit", {});
+  CHECK(claim.submitted_at == later_moment);
+  CHECK(moved(claim, "confirm", {}).confirmed_at == later_moment);
+}
+
 TEST_CASE("a loaded claim may have a later status, never an earlier one") {
   for (const Case& row : Vectors("claim-arrivals")) {
     CAPTURE(row.shown());

@@ -85,6 +85,12 @@ TEST_CASE("clients and the operator delete controls within their rights, and the
   }
 }
 
+TEST_CASE("a deletion is not earlier than its control") {
+  Control control = control_of("CLOSED/CLIENT/overridable");
+  control.created_at = later_moment;  // by a clock that is ahead, or while this write waited
+  CHECK(delete_control(control, {}, principal_of("client"), instant).deleted_at == later_moment);
+}
+
 TEST_CASE("a deletion without a reason has none") {
   const Control deleted = delete_control(control_of("CLOSED/CLIENT/overridable"), std::nullopt,
                                          principal_of("client"), instant);
