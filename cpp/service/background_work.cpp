@@ -76,8 +76,8 @@ void BackgroundWork::run() {
 
 std::optional<bool> BackgroundWork::try_step() {
   try {
-    bool is_more = false;
-    database_.write([&](db::Connection& connection) { is_more = step_(connection); });
+    bool is_more = true;  // after a bulk write
+    database_.write_unless_bulk([&](db::Connection& connection) { is_more = step_(connection); });
     return is_more;
   } catch (const std::exception&) {
     return std::nullopt;

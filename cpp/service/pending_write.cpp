@@ -76,6 +76,8 @@ std::exception_ptr PendingWrite::failure_of_repetition(const std::exception_ptr&
     std::rethrow_exception(repetition);
   } catch (const Error& error) {
     return is_refusal(error) ? repetition : first;
+  } catch (const std::bad_alloc&) {
+    return first;
   } catch (...) {
     return repetition;
   }

@@ -76,8 +76,10 @@ bool Session::is_usable() {
   } catch (const Error&) {
     return false;
   }
-  // An idle connection becomes readable if the server closes it.
-  return !is_readable();
+  // An idle connection becomes readable if the server closes it. What else it sent is not known,
+  // so its transaction could go on.
+  is_broken_ = is_readable();
+  return !is_broken_;
 }
 
 std::string Session::parameter(const char* name) const {
