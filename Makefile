@@ -19,6 +19,7 @@
 #                   instructions need valgrind
 #   make coverage   an HTML report of the core's branches that the tests take
 #   make sanitize   the tests of the core under SANITIZE (address,undefined; or thread)
+#   make sanitize-postgresql   the same of the tests that can use PostgreSQL, with a server
 #   make sanitize-python   the tests of the package, with its core under the address and undefined sanitizers
 #   make fuzz       each fuzz target for FUZZ_S seconds (60), or those of FUZZ; needs CLANG (clang++)
 #   make torture-planted   which tests find the defects of tests/planted, or those of PLANTED; takes hours
@@ -62,7 +63,7 @@ endif
 CPP_FILES := $(shell find cpp tests/cpp tests/faults tests/power -name '*.cpp' -o -name '*.hpp')
 CORE_FILES := $(shell find cpp -name '*.cpp' -o -name '*.hpp' -o -name '*.sql')
 
-.PHONY: help demo test core-tests-postgresql test-postgresql test-postgresql-newest check torture torture-planted lint generate docs pictures wheels bench coverage sanitize sanitize-python fuzz clean
+.PHONY: help demo test core-tests-postgresql test-postgresql test-postgresql-newest check torture torture-planted lint generate docs pictures wheels bench coverage sanitize sanitize-postgresql sanitize-python fuzz clean
 help:
 	@sed -n 's/^#   //p' Makefile
 
@@ -76,10 +77,7 @@ test: lint core-tests .venv/npm/created .venv/go/created
 core-tests-postgresql: .venv/package .venv/postgresql/created build/coverage/build.ninja
 	@echo "== tests of the core with PostgreSQL"
 	@cmake --build build/coverage --target comptroller_tests
-	@COMPTROLLER_TEST_ENGINE=postgresql $(BIN)/python tests/python/support/postgresql_server.py \
-	  xargs -P $(CORES) -I{} build/coverage/comptroller_tests --no-version --minimal -sf='*{}' \
-	  < <(ls tests/cpp/store/{list_*,many_*,columns,control_history,merge}.cpp \
-	    tests/cpp/{db/postgresql,service,arrow,load,export}/*.cpp)
+	@$(call with_postgresql,build/coverage/comptroller_tests --minimal)
 
 test-postgresql: core-tests-postgresql
 	@echo "== tests with PostgreSQL"
@@ -136,6 +134,11 @@ sanitize: | system
 	@$(SANITIZED)/comptroller_tests --no-version
 	@$(call replay,$(SANITIZED))
 	@for target in $(filter-out builder commits,$(FUZZ_FORMAT)); do $(SANITIZED)/fuzz_$$target -n 2000 1; done
+
+sanitize-postgresql: .venv/package .venv/postgresql/created
+	@cmake -S . -B $(SANITIZED) -G Ninja $(CORE_TESTS) -DCOMPTROLLER_SANITIZE=$(SANITIZE) >/dev/null
+	@cmake --build $(SANITIZED) --target comptroller_tests
+	@$(call with_postgresql,$(SANITIZED)/comptroller_tests)
 
 # The sanitizer comes first of all libraries; that of C++ must be there when it starts. Python frees little
 # when it ends, so leaks are not looked for.
@@ -281,6 +284,12 @@ FUZZ_FORMAT := builder commits page record wal_index
 replay = for target in $(FUZZ_CORE); do \
   FUZZ_TARGET=$$target $(1)/fuzz_core tests/cpp/fuzz/corpus/$$target/*; done; \
   for target in $(FUZZ_FORMAT); do $(1)/fuzz_$$target tests/cpp/fuzz/corpus/$$target/*; done
+
+# The command that runs the tests that can use PostgreSQL with a server.
+with_postgresql = COMPTROLLER_TEST_ENGINE=postgresql $(BIN)/python tests/python/support/postgresql_server.py \
+  xargs -P $(CORES) -I{} $(1) --no-version -sf='*{}' \
+  < <(ls tests/cpp/store/{list_*,many_*,columns,control_history,merge}.cpp \
+    tests/cpp/{db/postgresql,service,arrow,load,export}/*.cpp)
 
 build/coverage/build.ninja: | system
 	@cmake -S . -B build/coverage -G Ninja $(CORE_TESTS) -DCOMPTROLLER_COVERAGE=ON >/dev/null

@@ -150,6 +150,7 @@ def test_a_crowd_for_minutes(tmp_path: Path, million_claims: Path, figures: dict
     # 501 and 505: an unknown transfer coding or version of HTTP.
     assert all(s < 500 or s in (501, 505) for name, s in crowd.counts if name.startswith("garbage"))
     assert not [name for name, _ in crowd.counts if name.endswith("_behave")]
+    assert {name for name, _ in crowd.counts} >= {"slow reader", "vanished", "garbage"}
     assert (code, "Traceback" in log) == (0, False)
     assert seconds < END_WITHIN_S
     assert crowd.waiting >= CLIENTS / 2

@@ -154,6 +154,7 @@ def test_writers(tmp_path: Path, killer: Killer) -> None:
         )
         killer.check(tmp_path / "store.db", names, has_write)
         written += names
+    assert len(written) > KILLS["writers"]
     with comptroller.open(tmp_path / "store.db") as svc:
         for name in written:
             has_write(svc, name)
@@ -162,7 +163,7 @@ def test_writers(tmp_path: Path, killer: Killer) -> None:
                 assert identity.user_disabled, identity.id
 
 
-def test_two_processes(tmp_path: Path, killer: Killer) -> None:
+def test_two_processes(tmp_path: Path, killer: Killer, figures: dict[str, Any]) -> None:
     """kill -9 of one of two processes that write, then of the other"""
     for kill in range(KILLS["two_processes"]):
         prefixes = {"prefix": f"one{kill}", "others": [f"two{kill}"]}
@@ -170,9 +171,10 @@ def test_two_processes(tmp_path: Path, killer: Killer) -> None:
             "write", tmp_path / "store.db", killer.chance.randint(1, 25), **prefixes
         )
         killer.check(tmp_path / "store.db", names, has_write)
+    assert figures["answered writes found"] > KILLS["two_processes"]
 
 
-def test_forked_children(tmp_path: Path, killer: Killer) -> None:
+def test_forked_children(tmp_path: Path, killer: Killer, figures: dict[str, Any]) -> None:
     """kill -9 of a process whose forked children live on"""
     for kill in range(KILLS["forked_children"]):
         names = killer.killed(
@@ -180,6 +182,7 @@ def test_forked_children(tmp_path: Path, killer: Killer) -> None:
         )
         names = [name for name in names if name != "forked"]
         killer.check(tmp_path / "store.db", names, has_write)
+    assert figures["answered writes found"] > KILLS["forked_children"]
 
 
 def test_checkpoints(tmp_path: Path, killer: Killer, figures: dict[str, Any]) -> None:

@@ -25,4 +25,4 @@ def test_the_tests_find_planted_defects(figures: dict[str, Any]) -> None:
     figures["found by a test"] = len(caught)
     figures["found by a test near them"] = sum(row[3] == "near" for row in caught)
     figures["first and last run"] = f"{min(days)}, {max(days)}"
-    assert len(caught) >= 55
+    assert len(caught) >= len(found) * 55 / 60

@@ -52,6 +52,7 @@ def test_power_loss(tmp_path: Path, recorder: Path, figures: dict[str, Any]) -> 
     figures["points"] = sum(POINTS.values())
     figures["answered operations looked for after the losses"] = answered
     figures["points after which one was lost, or the store was not sound"] = len(findings)
+    assert answered > figures["points"]
     assert findings == []
 
 

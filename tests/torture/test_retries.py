@@ -133,6 +133,7 @@ def test_repeated_creates_are_executed_once(tmp_path: Path, figures: dict[str, A
     figures["refused because the first was in flight"] = crowd.counts["in flight"]
     figures["replays"] = crowd.counts["replayed"]
     figures["rows"] = len(found)
+    assert min(crowd.counts["lost"], crowd.counts["in flight"], crowd.counts["replayed"]) > KILLS
     assert sorted(each.name for each in found) == sorted(f"n{n}" for n in range(CREATES))
     by_name = {f"n{number}": bodies for number, bodies in crowd.bodies.items()}
     for each in found:

@@ -31,10 +31,20 @@ def _make(figures: dict[str, Any], *arguments: str) -> str:
 @pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
 def test_sanitizers(sanitizers: str, figures: dict[str, Any]) -> None:
     """The tests of the core, of SQLite's format, and the committed inputs of the fuzz targets"""
-    printed = _make(figures, "sanitize", f"SANITIZE={sanitizers}")
+    _count(figures, _make(figures, "sanitize", f"SANITIZE={sanitizers}"))
+    assert figures["test cases"] > 500
+
+
+@pytest.mark.parametrize("sanitizers", ["address,undefined", "thread"])
+def test_sanitizers_with_postgresql(sanitizers: str, figures: dict[str, Any]) -> None:
+    """The tests of the core that can use PostgreSQL, with a server"""
+    _count(figures, _make(figures, "sanitize-postgresql", f"SANITIZE={sanitizers}"))
+    assert figures["test cases"] > 200
+
+
+def _count(figures: dict[str, Any], printed: str) -> None:
     for what in ("test cases", "assertions"):
         figures[what] = sum(map(int, re.findall(rf"{what}: +(\d+)", printed)))
-    assert figures["test cases"] > 500
 
 
 @pytest.mark.skipif(shutil.which(CLANG) is None, reason=f"there is no {CLANG}")

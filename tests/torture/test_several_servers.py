@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -24,7 +25,7 @@ CLIENTS = 64
 
 
 class Disturbances:
-    """Kills servers and connections at random, and restarts the database once, in the middle.
+    """Kills servers, ends and kills connections at random, and restarts the database once.
 
     Attributes:
         counts: the disturbances.
@@ -52,10 +53,13 @@ class Disturbances:
                 await self._wait_for_starting()
                 self.around_restart = await restart_database(self._database, self._servers)
                 self.counts["restarts of the database"] += 1
-            elif chance.random() < 0.4:
+            elif (choice := chance.random()) < 0.4:
                 await self._kill_server()
+            elif choice < 0.9:
+                count = chance.randint(1, 20)
+                await self._end("connections ended", self._database.end_connections, count)
             else:
-                await self._end_connections(chance.randint(1, 20))
+                await self._end("kills of connections", self._database.kill_connection)
         await self._wait_for_starting()
 
     async def _kill_server(self) -> None:
@@ -68,11 +72,10 @@ class Disturbances:
             started = probe(self._servers.addresses[number], [time.monotonic()])
             self._starting[number] = asyncio.create_task(started)
 
-    async def _end_connections(self, count: int) -> None:
+    async def _end(self, label: str, end: Callable[..., int], *count: int) -> None:
         """Ends connections, also those of a server that starts."""
         running = self._running()
-        ended = await asyncio.to_thread(self._database.end_connections, "several", count)
-        self.counts["connections ended"] += ended
+        self.counts[label] += await asyncio.to_thread(end, "several", *count)
         since = [time.monotonic()]
         probes = (probe(self._servers.addresses[number], since) for number in running)
         self.returns += await asyncio.gather(*probes)
@@ -103,10 +106,12 @@ def test_three_servers(tmp_path: Path, figures: dict[str, Any]) -> None:
                 clients = Clients(servers.entries, CLIENTS)
                 disturbances = Disturbances(servers, database)
                 running = asyncio.create_task(clients.run())
+                supervising = asyncio.create_task(servers.supervise())
                 try:
                     await disturbances.run()
                 finally:
                     clients.stop()
+                    supervising.cancel()
                 await running
                 return clients, disturbances
 

@@ -100,6 +100,7 @@ class Program:
                 columns = ("possible", "injected", "struck", "refused")
                 counts = dict(zip(columns, map(int, numbers), strict=True))
                 counted.setdefault(name, Counter()).update(counts)
+        assert all(each["possible"] for each in counted.values())
         total = sum(counted.values(), Counter[str]())
         every = sum(each["possible"] == each["injected"] for each in counted.values())
         figures["operations"] = len(counted)

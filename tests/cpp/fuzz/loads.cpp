@@ -42,10 +42,14 @@ std::string documents_of(std::string_view text, std::size_t piece, std::size_t w
 }
 
 // Whether a window of so many bytes shows the format: it has the first line with content, and the
-// name that may follow it.
+// name that may follow it, and those of the answers in an array follow their brace at once.
 bool shows_format(std::string_view text, std::size_t window) {
   constexpr std::string_view longest_name = R"("next_page_cursor")";
   if (text.size() <= window) return true;
+  for (std::size_t brace = text.find('{'); brace < text.size(); brace = text.find('{', brace + 1)) {
+    const std::size_t name = std::min(text.find_first_not_of(" \t\r\n", brace + 1), text.size());
+    if (name - brace + longest_name.size() > window) return false;
+  }
   // Where the byte order mark may be, its bytes are no content either.
   const std::size_t begin = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   const std::size_t next = text.find_first_not_of(" \t\r\n", text.find('\n', begin));

@@ -19,6 +19,7 @@ import os
 import pwd
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -78,6 +79,18 @@ class Server(NamedTuple):
             f" WHERE datname = '{database}' AND pid <> pg_backend_pid()"
             f" ORDER BY random() LIMIT {count}) AS chosen"
         )
+        return len(rows)
+
+    def kill_connection(self, database: str) -> int:
+        """Kills the process of a connection of a database, after which the server ends all, and
+        recovers; returns how many it killed.
+        """
+        rows = self.execute(
+            f"SELECT pid FROM pg_stat_activity WHERE datname = '{database}'"
+            " AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1"
+        )
+        for (pid,) in rows:
+            os.kill(int(pid), signal.SIGKILL)
         return len(rows)
 
     def restart(self) -> None:

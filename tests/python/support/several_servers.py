@@ -131,6 +131,17 @@ class Fleet:
         assert server.wait(30) == (0 if how == signal.SIGTERM else -how)
         self.servers[number] = self._start(self._ports[number])
 
+    async def supervise(self) -> None:
+        """Starts servers again that ended as they started, as a supervisor does; until cancelled.
+
+        A server does not start while its database is away.
+        """
+        while True:
+            for number, server in enumerate(self.servers):
+                if server.poll() == 1:
+                    self.servers[number] = self._start(self._ports[number])
+            await asyncio.sleep(_PAUSE_S)
+
     def metrics(self) -> list[str]:
         """Returns the metrics of each server."""
         return [
