@@ -63,7 +63,7 @@ void run_migrations(PostgresqlConnection& connection, std::span<const Migration>
   session.run_script(
       "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
       "CREATE TABLE IF NOT EXISTS store_version"
-      " (only_row integer PRIMARY KEY CHECK (only_row = 1), version integer NOT NULL);"
+      " (only_row int4 PRIMARY KEY CHECK (only_row = 1), version int4 NOT NULL);"
       "INSERT INTO store_version (only_row, version) VALUES (1, 0) ON CONFLICT DO NOTHING;"
       "SELECT version FROM store_version FOR UPDATE");
   const std::int64_t version = version_of(connection, steps);
