@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, defaultdict, deque
 
-#: The requests in flight at once, if no more customers than these have the least share.
-MAX_REQUESTS = 512
+#: The requests in flight at once, each of which has a connection. Customers that have some already
+#: keep them when others come, so that these share fewer.
+MAX_REQUESTS = 4096
+_SHARED = 512
 _LARGEST_SHARE = 64
 _LEAST_SHARE = 4
 
@@ -15,7 +17,8 @@ class Shares:
     """Lets each customer have requests in flight, and the operator, whose name is None.
 
     A customer whose receivers are slow waits only for its own requests: others have their share at
-    once, which is smaller while many customers have requests. For one event loop.
+    once, which is smaller while many customers have requests. Only if all together have
+    MAX_REQUESTS, all wait. For one event loop.
     """
 
     def __init__(self) -> None:
@@ -25,8 +28,10 @@ class Shares:
 
     def _has_room(self, customer: str | None) -> bool:
         others = len(self._in_flight) - (customer in self._in_flight)
-        share = max(_LEAST_SHARE, min(_LARGEST_SHARE, MAX_REQUESTS // (others + 1)))
-        return self._is_ended or self._in_flight[customer] < (share if customer else MAX_REQUESTS)
+        share = max(_LEAST_SHARE, min(_LARGEST_SHARE, _SHARED // (others + 1)))
+        is_full = self._in_flight.total() >= MAX_REQUESTS
+        has_share = self._in_flight[customer] < (share if customer else _SHARED)
+        return self._is_ended or (has_share and not is_full)
 
     async def take(self, customer: str | None) -> None:
         """Waits until a customer may have one more request, which `give_back` must end."""
@@ -43,11 +48,15 @@ class Shares:
             raise
 
     def give_back(self, customer: str | None) -> None:
-        """Ends a request; the next ones of the customer follow."""
+        """Ends a request; the next ones of the customer follow, or if all waited, of others."""
+        was_full = self._in_flight.total() >= MAX_REQUESTS
         self._in_flight[customer] -= 1
         self._admit(customer)
         if not self._in_flight[customer]:
             del self._in_flight[customer]
+        if was_full:
+            for other in list(self._waiting):
+                self._admit(other)
 
     def end(self) -> None:
         """Lets all that wait go on, and all that follow."""

@@ -49,7 +49,19 @@ async def test_a_customer_does_not_wait_for_the_requests_of_others() -> None:
 async def test_the_operator_has_requests_of_its_own() -> None:
     shares = Shares()
     await take_many(shares, "acme", 64)
-    assert len(await take_many(shares, None, MAX_REQUESTS + 1)) == 1
+    assert len(await take_many(shares, None, 513)) == 1
+
+
+@in_loop
+async def test_all_together_have_a_limit() -> None:
+    """Each has a connection, and the files that the process may open are limited."""
+    shares = Shares()
+    for number in range(MAX_REQUESTS // 4):
+        assert await take_many(shares, f"slow-{number}", 4) == []
+    (waiting,) = await take_many(shares, "acme", 1)
+    shares.give_back("slow-0")
+    await asyncio.wait_for(waiting, 30)
+    assert len(await take_many(shares, "acme", 1)) == 1
 
 
 @in_loop

@@ -30,7 +30,7 @@ from comptroller.webhooks.shares import MAX_REQUESTS
 
 _ACCEPTED_AT_ONCE = 8
 _BACKLOG = 2048
-_OPEN_FILES = MAX_CONNECTIONS + MAX_HANDSHAKES + 2 * MAX_REQUESTS + 1024
+_OPEN_FILES = MAX_CONNECTIONS + MAX_HANDSHAKES + MAX_REQUESTS + 1024
 
 
 def listen(host: str, port: int) -> socket.socket:
