@@ -248,9 +248,9 @@ bool report_deliveries(Service& service, const Principal& principal, const Deliv
     for (const auto& [event, is_delivered] : report.outcomes) {
       const bool is_test = event.position.sequence == store::test_sequence;
       // The types may have changed since the event was sent.
-      const bool is_wanted =
+      const bool is_selected =
           webhook && rules::matches_event_type(webhook->record.event_types, event.event_type);
-      if (!is_test && (is_delivered || !is_wanted)) {
+      if (!is_test && (is_delivered || !is_selected)) {
         store::forget_undelivered(connection, report.webhook, event.position);
       } else {
         store::keep_undelivered(connection, report.webhook, event);

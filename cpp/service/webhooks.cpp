@@ -28,9 +28,9 @@ std::int64_t key_of(Context& context, const Id& id) {
   return require<Webhook>(context, id.value).key;
 }
 
-// Forgets the events that are not delivered yet and of which the types of the webhook have none, so
-// that they do not reach a receiver whose owner may not read them.
-void forget_other_events(db::Connection& connection, const store::Stored<Webhook>& webhook) {
+// Forgets the events that are not delivered yet and that the webhook does not select, so that they
+// do not reach a receiver whose owner may not read them.
+void forget_unselected_events(db::Connection& connection, const store::Stored<Webhook>& webhook) {
   constexpr auto all = std::numeric_limits<std::int64_t>::max();
   for (const store::Undelivered& event : store::undelivered(connection, webhook.key, all)) {
     if (event.position.sequence == store::test_sequence ||
@@ -107,7 +107,7 @@ Webhook update_webhook(Context& context, const UpdateWebhook& request) {
   webhook.updated_at = rules::changed_at(context.now, webhook.updated_at);
   store::update(context.changes(), stored, webhook);
   if (!request.event_types.empty()) {
-    forget_other_events(context.connection, {stored.key, webhook});
+    forget_unselected_events(context.connection, {stored.key, webhook});
   }
   return webhook;
 }

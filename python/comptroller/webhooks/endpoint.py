@@ -80,6 +80,7 @@ class Endpoint:
         self._stored = webhook.considered
         self._considered = webhook.considered
         self._changed = asyncio.Event()
+        self._is_outdated = False  # the batch, which was read with an earlier state of the webhook
         self._is_stopping = False
         self._failures = 0  # in a row
         self._pause_reason: str | None = None
@@ -88,9 +89,9 @@ class Endpoint:
     def update(self, webhook: ActiveWebhook) -> None:
         """Continues with the present state of the webhook, after a commit of any process."""
         self._webhook = webhook
-        # The events of a window may have been read with a later state than this one.
+        # A batch may have been read with a later state than this one.
         if webhook.destination.updated_at > self._destination.updated_at:
-            self._destination = webhook.destination
+            self._is_outdated = True
         self._changed.set()
 
     def stop(self) -> None:
@@ -118,8 +119,12 @@ class Endpoint:
         return self._failures >= _DOWN_AFTER
 
     def _may_send(self) -> bool:
-        """Whether the webhook was neither paused nor deleted, and this process delivers."""
-        is_ending = self._is_stopping or self._pause_reason is not None
+        """Whether the webhook was not changed, paused or deleted, and this process delivers.
+
+        After a change, the rest of the batch is read again: the webhook may have another place, or
+        other types of events.
+        """
+        is_ending = self._is_stopping or self._is_outdated or self._pause_reason is not None
         return not is_ending and self._delivery.is_leased()
 
     async def _take(self) -> EventBatch:
@@ -140,6 +145,7 @@ class Endpoint:
             # After a change meanwhile the batch may go to a former place.
             if self._is_stopping or not self._changed.is_set():
                 self._destination = batch.destination
+                self._is_outdated = False
                 return batch
 
     async def _deliver(self, batch: EventBatch) -> list[tuple[WebhookEvent, bool]]:
@@ -194,8 +200,8 @@ class Endpoint:
             self._failures = 0
             self._delivery.counts.delivered += 1
             return True
-        if not self._may_send() and not answer.is_gone:  # perhaps because of the end
-            return None
+        if self._is_outdated or (not self._may_send() and not answer.is_gone):
+            return None  # perhaps because of the end
         self._failures += 1
         self._delivery.counts.failed += 1
         delay_s = max(self._delivery.retry_s(event.attempts + 1), answer.retry_after_s)

@@ -236,30 +236,35 @@ def test_events_of_other_types_are_forgotten_when_the_types_change(
     svc: comptroller.Service,
 ) -> None:
     """With the URL, they could be moved to somebody who may not read their records. One failed
-    before the change, the other one is in flight.
+    before the change, others are in flight, or wait for these.
     """
-    arrived, changed = threading.Semaphore(0), threading.Semaphore(0)
+    arrived, changed = threading.Semaphore(0), threading.Event()
 
     def fail(received: Received) -> int:
-        if received.event["data"]["id"] == "in-flight":
+        if received.event["data"]["id"] != "failed":
             arrived.release()
-            assert changed.acquire(timeout=30)
+            assert changed.wait(30)
         return 503
 
     with (
         Receiver(fail) as former,
         Receiver() as later,
+        Receiver() as other,
         delivering(svc, retry_s=lambda _attempts: 3600),
     ):
         made = svc.webhooks.create(url=former.url)
         svc.identities.put(id="failed")
         until(lambda: len(svc.webhooks.deliveries(made.id)) == 1)
-        svc.identities.put(id="in-flight")
-        assert arrived.acquire(timeout=30)
+        lines = [{"id": f"loaded-{each}", "created_at": LONG_AGO} for each in range(100)]
+        svc.load("identities", lines)
+        for _ in range(2):
+            assert arrived.acquire(timeout=30)
         svc.webhooks.update(made.id, url=later.url, event_types=["claim.*"])
         assert svc.webhooks.deliveries(made.id) == ()
-        changed.release()
+        svc.webhooks.create(url=other.url, event_types=["claim.*"])
         svc.load("claims", [claim(1)])
+        other.take(1)  # so that the process has seen the change
+        changed.set()
         later.take(1)
         until(lambda: svc.webhooks.deliveries(made.id) == ())
     assert [each.type for each in later.received] == ["claim.created"]
