@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from operator import itemgetter
@@ -177,7 +177,7 @@ def _read(journal: Journal, names: Sequence[tuple[str, str]]) -> Iterator[Record
     entries = {each.sequence: json.loads(each.entry) for each in found.entries}
     for record in found.records:
         loads = {each.entry: entries[each.load] for each in record.changed_by}
-        changes = [_change(entries[each], loads.get(each)) for each in record.entries]
+        changes = _in_order(_change(entries[each], loads.get(each)) for each in record.entries)
         state = None if record.content is None else json.loads(record.content)
         batch = None if record.loaded_by is None else entries[record.loaded_by]
         # The first entry of a journal does not say when records were recorded.
@@ -186,6 +186,18 @@ def _read(journal: Journal, names: Sequence[tuple[str, str]]) -> Iterator[Record
         known = state or changes[-1].before or {}
         id = known.get("id") or known.get("address_id") or ""
         yield Recorded(record.resource, id, state, changes, load)
+
+
+def _in_order(changes: Iterable[Change]) -> list[Change]:
+    """Returns changes with times that ascend.
+
+    That of a load is of its begin, which may be before a change that the load found.
+    """
+    ordered: list[Change] = []
+    for change in changes:
+        at = max(change.at, ordered[-1].at) if ordered else change.at
+        ordered.append(replace(change, at=at))
+    return ordered
 
 
 def _change(entry: State, load: State | None) -> Change:
