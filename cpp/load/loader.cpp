@@ -134,8 +134,8 @@ class Loader {
     take_lines(Clock::time_point::max());
   }
 
-  // A load beside other writes leaves these to a write of their own. The lines are stored, so its
-  // failure is none of the load: the next program that opens the store makes them.
+  // A load beside other writes leaves these to a write of their own. The lines are stored, so
+  // a failure here does not fail the load: the next program that opens the store makes them.
   void make_missing_indexes() {
     try {
       service_.make_missing_indexes();
@@ -181,7 +181,7 @@ class Loader {
 
   void begin(db::Connection& connection) {
     if (!is_in_parts()) store::defer_operator_indexes(connection);
-    static const std::string operation = std::string(Line::table) + ".load";
+    static const std::string operation = std::string(Line::table).append(store::end_of_load);
     const Timestamp now = service_.environment().now();
     changes_ = std::make_unique<store::Changes>(
         connection, store::Origin{now, principal_.actor, operation}, journal_tree_);

@@ -15,8 +15,7 @@ inline UpdatedAt changed_at(Timestamp now, const UpdatedAt& before) {
   return UpdatedAt{std::min(std::max(now, next), latest_timestamp)};
 }
 
-// Returns the time of what happens now to a record of an earlier time. That may seem later: its
-// clock was ahead, or another write stored it while this one, which took its time before, waited.
+// Returns `now`, or `earlier` if that is later, because clocks differ or this write has waited.
 inline Timestamp not_before(Timestamp earlier, Timestamp now) {
   return std::max(earlier, now);
 }

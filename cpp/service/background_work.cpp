@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
 
 #include "db/signals.hpp"
 #include "model/error.hpp"
@@ -15,8 +15,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds first_pause{100};  // after a failure
+// After a step that failed, or that a bulk write prevented.
+constexpr milliseconds first_pause{100};
 constexpr milliseconds max_pause{60'000};
+constexpr milliseconds max_pause_of_prevented{1000};
 
 thread_local BackgroundWork* of_this_thread = nullptr;
 
@@ -37,7 +39,7 @@ void BackgroundWork::start() {
   try {
     thread_ = std::thread([this] { run(); });
     is_running_ = true;
-  } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): the next start tries again
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the next start tries again
   }
 }
 
@@ -63,24 +65,28 @@ void BackgroundWork::run() {
   while (is_wanted_ && !is_stopping_) {
     is_wanted_ = false;
     lock.unlock();
-    const std::optional<bool> is_more = try_step();
+    const Outcome outcome = try_step();
     lock.lock();
-    has_failed_ = !is_more;
-    if (is_more == false) continue;
+    has_failed_ = outcome == Outcome::failed;
+    if (outcome == Outcome::done) continue;
     is_wanted_ = true;
-    changed_.wait_for(lock, is_more ? pause_ : pause, [&] { return is_stopping_; });
-    pause = is_more ? first_pause : std::min(pause * 2, max_pause);
+    const bool has_run = outcome == Outcome::more;
+    changed_.wait_for(lock, has_run ? pause_ : pause, [&] { return is_stopping_; });
+    const milliseconds longest = outcome == Outcome::prevented ? max_pause_of_prevented : max_pause;
+    pause = has_run ? first_pause : std::min(pause * 2, longest);
   }
   is_running_ = false;
 }
 
-std::optional<bool> BackgroundWork::try_step() {
+BackgroundWork::Outcome BackgroundWork::try_step() {
   try {
-    bool is_more = true;  // after a bulk write
-    database_.write_unless_bulk([&](db::Connection& connection) { is_more = step_(connection); });
-    return is_more;
+    bool is_more = false;
+    const bool has_run = database_.write_unless_bulk(
+        [&](db::Connection& connection) { is_more = step_(connection); });
+    if (!has_run) return Outcome::prevented;
+    return is_more ? Outcome::more : Outcome::done;
   } catch (const std::exception&) {
-    return std::nullopt;
+    return Outcome::failed;
   }
 }
 

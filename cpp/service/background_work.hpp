@@ -2,9 +2,9 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <thread>
 
 #include "db/database.hpp"
@@ -12,7 +12,8 @@
 namespace comptroller::service {
 
 // Runs bounded writes that requests deferred, one after another, on a thread of its own. The thread
-// exists only while there is work. A failed write is retried after a pause. Safe for many threads.
+// exists only while there is work. A write that failed, or that a bulk write prevented, runs again
+// after a pause. Safe for many threads.
 class BackgroundWork {
  public:
   // One bounded write; returns whether more work remains.
@@ -40,9 +41,10 @@ class BackgroundWork {
   static bool is_this_thread();
 
  private:
+  enum class Outcome : std::uint8_t { done, more, prevented, failed };
+
   void run();
-  // Runs one step. Returns whether more work remains, nullopt if the step failed.
-  std::optional<bool> try_step();
+  Outcome try_step();
 
   db::Database& database_;
   Step step_;

@@ -17,6 +17,9 @@
 
 namespace comptroller::store {
 
+// The end of the operations of loads, such as "claims.load".
+inline constexpr std::string_view end_of_load = ".load";
+
 // By whom, when and how records are written.
 struct Origin {
   Timestamp recorded_at = {};

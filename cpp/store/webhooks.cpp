@@ -49,6 +49,27 @@ std::vector<Undelivered> read_events(db::Query rows) {
   return events;
 }
 
+// The entries of the journal that are not archived, by their sequence.
+class RecordedTimes {
+ public:
+  explicit RecordedTimes(db::Connection& connection)
+      : symbols_(connection.symbols()),
+        entry_(connection.query("SELECT recorded_at, operation FROM journal WHERE sequence = ?")) {}
+
+  std::int64_t at(std::int64_t sequence) {
+    if (!entry_.bind(1, sequence).step()) throw Error::damaged("the journal lacks an entry");
+    return entry_.number(0);
+  }
+  bool is_of_load(std::int64_t sequence) {
+    at(sequence);
+    return symbols_.text(entry_.number(1)).ends_with(end_of_load);
+  }
+
+ private:
+  db::Symbols& symbols_;
+  db::Query entry_;
+};
+
 }  // namespace
 
 void insert_webhook(Changes& changes, const Webhook& webhook, const std::string& secret_id) {
@@ -131,21 +152,26 @@ void set_considered(db::Connection& connection, std::int64_t key, const FeedPosi
 }
 
 std::int64_t first_entry_since(db::Connection& connection, Timestamp since) {
+  RecordedTimes recorded(connection);
+  const auto archived = static_cast<std::int64_t>(archived_size(connection));
+  const auto size = static_cast<std::int64_t>(journal_size(connection));
+  // Archived entries have earlier times than the first one that is left.
+  if (archived > 0 && archived < size && since.microseconds < recorded.at(archived)) {
+    throw Error::invalid("since", "events from this time on may be in an archive; give " +
+                                      to_string(Timestamp{recorded.at(archived)}) +
+                                      " or a later time, or a cursor in `after`");
+  }
   // Writes take their times before they are committed, so the times of entries ascend but for the
   // longest duration of a write. The entries of a load have the time of its begin, which may be
   // hours before that of the entries around them: they do not tell what comes before them.
   const std::int64_t before = since.microseconds - longest_write_us;
-  db::Query recorded =
-      connection.query("SELECT recorded_at, operation FROM journal WHERE sequence = ?");
-  const auto archived = static_cast<std::int64_t>(archived_size(connection));
   std::int64_t from = archived;
-  auto to = static_cast<std::int64_t>(journal_size(connection));
-  while (from < to) {
+  for (std::int64_t to = size; from < to;) {
     const std::int64_t middle = from + (to - from) / 2;
-    if (!recorded.bind(1, middle).step()) throw Error::damaged("the journal lacks an entry");
-    const std::string_view operation = connection.symbols().text(recorded.number(1));
-    if (recorded.number(0) < before && !operation.ends_with(".load")) {
-      from = middle + 1;
+    std::int64_t probed = middle;
+    while (probed < to && recorded.is_of_load(probed)) ++probed;
+    if (probed < to && recorded.at(probed) < before) {
+      from = probed + 1;
     } else {
       to = middle;
     }
@@ -154,13 +180,7 @@ std::int64_t first_entry_since(db::Connection& connection, Timestamp since) {
       "SELECT sequence FROM journal WHERE sequence >= ? AND recorded_at >= ?"
       " ORDER BY sequence LIMIT 1");
   first.bind(1, from).bind(2, since.microseconds);
-  if (!first.step()) return static_cast<std::int64_t>(journal_size(connection));
-  if (archived > 0 && first.number(0) == archived) {
-    throw Error::invalid("since",
-                         "is before changes that were moved to an archive, or that may have been; "
-                         "give a later time");
-  }
-  return first.number(0);
+  return first.step() ? first.number(0) : size;
 }
 
 void keep_undelivered(db::Connection& connection, std::int64_t webhook, const Undelivered& event) {

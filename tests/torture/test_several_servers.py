@@ -8,6 +8,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,6 +23,12 @@ pytestmark = pytest.mark.promise(25, minutes=10)
 SECONDS = float(os.environ.get("TORTURE_SECONDS", "60"))
 SERVERS = 3
 CLIENTS = 64
+#: The labels of disturbances.
+DISTURBANCES = ENDED, KILLED, SERVERS_KILLED = (
+    "connections ended",
+    "kills of connections",
+    "kills of servers",
+)
 
 
 class Disturbances:
@@ -57,9 +64,9 @@ class Disturbances:
                 await self._kill_server()
             elif choice < 0.9:
                 count = chance.randint(1, 20)
-                await self._end("connections ended", self._database.end_connections, count)
+                await self._end(ENDED, self._database.end_connections, count)
             else:
-                await self._end("kills of connections", self._database.kill_connection)
+                await self._end(KILLED, self._database.kill_connection)
         await self._wait_for_starting()
 
     async def _kill_server(self) -> None:
@@ -68,7 +75,7 @@ class Disturbances:
         if len(running) > 1:
             number = self._chance.choice(running)
             await asyncio.to_thread(self._servers.replace, number, signal.SIGKILL)
-            self.counts["kills of servers"] += 1
+            self.counts[SERVERS_KILLED] += 1
             started = probe(self._servers.addresses[number], [time.monotonic()])
             self._starting[number] = asyncio.create_task(started)
 
@@ -79,6 +86,10 @@ class Disturbances:
         since = [time.monotonic()]
         probes = (probe(self._servers.addresses[number], since) for number in running)
         self.returns += await asyncio.gather(*probes)
+
+    def is_starting(self, number: int) -> bool:
+        """Whether a server has not answered since its start."""
+        return number in self._starting and not self._starting[number].done()
 
     def _running(self) -> list[int]:
         """Returns the servers that have answered since their start."""
@@ -106,13 +117,15 @@ def test_three_servers(tmp_path: Path, figures: dict[str, Any]) -> None:
                 clients = Clients(servers.entries, CLIENTS)
                 disturbances = Disturbances(servers, database)
                 running = asyncio.create_task(clients.run())
-                supervising = asyncio.create_task(servers.supervise())
+                supervising = asyncio.create_task(servers.supervise(disturbances.is_starting))
                 try:
                     await disturbances.run()
                 finally:
                     clients.stop()
                     supervising.cancel()
                 await running
+                with suppress(asyncio.CancelledError):
+                    await supervising
                 return clients, disturbances
 
             with fleet(address, tmp_path, SERVERS, "--auth", "off") as servers:
@@ -139,6 +152,7 @@ def test_three_servers(tmp_path: Path, figures: dict[str, Any]) -> None:
     assert checked.findings == []
     assert clients.unexpected == []
     assert disturbances.around_restart
+    assert all(disturbances.counts[each] for each in DISTURBANCES), disturbances.counts
     check_probes(disturbances.around_restart + disturbances.returns)
     assert [answer for each in disturbances.restarts for answer in each.unexpected] == []
 

@@ -325,10 +325,7 @@ bool PostgresqlConnection::begin_write_unless_bulk(std::chrono::milliseconds max
   try {
     begin_now();
     return true;
-  } catch (const Lost&) {
-    throw;
-  } catch (const Error& error) {
-    if (error.code() != Code::unavailable) throw;
+  } catch (const Locked&) {
     roll_back();
     return false;
   }

@@ -47,8 +47,8 @@ void throw_failure(std::string_view state, const std::string& message) {
                 "program, and upgrade it");
   }
   if (state == "55P03") {
-    throw Error(Code::unavailable,
-                "a load or another write holds a lock that this write needs; try again later");
+    throw Locked(Code::unavailable,
+                 "a load or another write holds a lock that this write needs; try again later");
   }
   if (is_one_of(unprepared)) {
     throw Error(Code::unusable,

@@ -76,9 +76,9 @@ bool Session::is_usable() {
   } catch (const Error&) {
     return false;
   }
-  // An idle connection becomes readable if the server closes it. What else it sent is not known,
-  // so its transaction could go on.
-  is_broken_ = is_readable();
+  // An idle connection becomes readable if the server closes it. No ROLLBACK is then sent, so its
+  // transaction may still be open: it is not used again.
+  is_broken_ = is_broken_ || is_readable();
   return !is_broken_;
 }
 

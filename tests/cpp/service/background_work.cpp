@@ -7,6 +7,7 @@
 
 #include "db/sqlite/database.hpp"
 #include "model/error.hpp"
+#include "postgresql_server.hpp"
 
 namespace comptroller::service {
 namespace {
@@ -29,6 +30,27 @@ TEST_CASE("steps run until no work remains, and again after the next start") {
   second.wait();
   work.stop();
   CHECK(steps == 4);
+}
+
+TEST_CASE("a step that a bulk write prevents runs after it") {
+  if (!db::postgresql::server_address()) return;
+  const db::postgresql::TestDatabase made;
+  const auto database = made.open();
+  std::atomic<int> steps = 0;
+  std::latch done(1);
+  BackgroundWork work(*database, [&](db::Connection&) {
+    ++steps;
+    done.count_down();
+    return false;
+  });
+  database->write_bulk([&](db::Connection&) {
+    work.start();
+    CHECK(work.has_work());
+    return true;
+  });
+  done.wait();
+  work.stop();
+  CHECK(steps == 1);
 }
 
 TEST_CASE("a failed step is undone and retried") {

@@ -24,7 +24,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp, mkstemp
@@ -89,9 +89,12 @@ class Server(NamedTuple):
             f"SELECT pid FROM pg_stat_activity WHERE datname = '{database}'"
             " AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1"
         )
+        killed = 0
         for (pid,) in rows:
-            os.kill(int(pid), signal.SIGKILL)
-        return len(rows)
+            with suppress(ProcessLookupError):  # it has ended
+                os.kill(int(str(pid)), signal.SIGKILL)
+                killed += 1
+        return killed
 
     def restart(self) -> None:
         """Ends the server as a crash would, and starts it again."""

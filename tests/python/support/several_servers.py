@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -131,7 +131,7 @@ class Fleet:
         assert server.wait(30) == (0 if how == signal.SIGTERM else -how)
         self.servers[number] = self._start(self._ports[number])
 
-    async def supervise(self) -> None:
+    async def supervise(self, is_starting: Callable[[int], bool]) -> None:
         """Starts servers again that ended as they started, as a supervisor does; until cancelled.
 
         A server does not start while its database is away.
@@ -139,6 +139,7 @@ class Fleet:
         while True:
             for number, server in enumerate(self.servers):
                 if server.poll() == 1:
+                    assert is_starting(number), f"server {number} has ended by itself"
                     self.servers[number] = self._start(self._ports[number])
             await asyncio.sleep(_PAUSE_S)
 

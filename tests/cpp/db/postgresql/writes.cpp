@@ -149,6 +149,11 @@ TEST_CASE("a bulk write is alone, and others wait for it") {
       code = refusal_of([&] { counters.store->write([](Connection& c) { increase(c, 2); }); }).code;
     }).join();
     CHECK(code == "unavailable");
+    bool has_run = true;
+    std::jthread([&] {
+      has_run = counters.store->write_unless_bulk([](Connection& c) { increase(c, 2); });
+    }).join();
+    CHECK_FALSE(has_run);
     return true;
   });
   counters.store->write_bulk([&](Connection& connection) {
