@@ -273,8 +273,8 @@ class Database {
   // outcome_unknown if the connection was lost during the commit.
   virtual void write(const std::function<void(Connection&)>& work) = 0;
 
-  // Does the same, but in PostgreSQL not while a bulk write runs or waits, and waits for at most 5 s
-  // for other writers. Returns whether `work` ran.
+  // Does the same, but in PostgreSQL not while a bulk write runs or waits, and waits for at most 5
+  // s for other writers. Returns whether `work` ran.
   virtual bool write_unless_bulk(const std::function<void(Connection&)>& work) {
     write(work);
     return true;
