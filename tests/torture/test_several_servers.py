@@ -123,9 +123,9 @@ def test_three_servers(tmp_path: Path, figures: dict[str, Any]) -> None:
                 finally:
                     clients.stop()
                     supervising.cancel()
+                    with suppress(asyncio.CancelledError):
+                        await supervising
                 await running
-                with suppress(asyncio.CancelledError):
-                    await supervising
                 return clients, disturbances
 
             with fleet(address, tmp_path, SERVERS, "--auth", "off") as servers:

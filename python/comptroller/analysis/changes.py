@@ -177,7 +177,9 @@ def _read(journal: Journal, names: Sequence[tuple[str, str]]) -> Iterator[Record
     entries = {each.sequence: json.loads(each.entry) for each in found.entries}
     for record in found.records:
         loads = {each.entry: entries[each.load] for each in record.changed_by}
-        changes = _in_order(_change(entries[each], loads.get(each)) for each in record.entries)
+        changes = _in_order(
+            (_change(entries[each], loads.get(each)), each in loads) for each in record.entries
+        )
         state = None if record.content is None else json.loads(record.content)
         batch = None if record.loaded_by is None else entries[record.loaded_by]
         # The first entry of a journal does not say when records were recorded.
@@ -188,15 +190,15 @@ def _read(journal: Journal, names: Sequence[tuple[str, str]]) -> Iterator[Record
         yield Recorded(record.resource, id, state, changes, load)
 
 
-def _in_order(changes: Iterable[Change]) -> list[Change]:
-    """Returns changes with times that ascend.
+def _in_order(changes: Iterable[tuple[Change, bool]]) -> list[Change]:
+    """Returns changes, each given with whether a load made it, so that those of loads ascend.
 
-    That of a load is of its begin, which may be before a change that the load found.
+    The time of a load is that of its begin, which may be before a change that it found.
     """
     ordered: list[Change] = []
-    for change in changes:
-        at = max(change.at, ordered[-1].at) if ordered else change.at
-        ordered.append(replace(change, at=at))
+    for change, is_of_load in changes:
+        is_before = ordered and is_of_load and change.at < ordered[-1].at
+        ordered.append(replace(change, at=ordered[-1].at) if is_before else change)
     return ordered
 
 

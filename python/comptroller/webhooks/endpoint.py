@@ -109,8 +109,9 @@ class Endpoint:
             outcomes = await self._deliver(batch)
             if not await self._report(batch, outcomes):
                 return None
-            if self._pause_reason is not None:
+            if self._pause_reason is not None and not self._is_outdated:
                 return await self._pause(self._pause_reason)
+            self._pause_reason = None  # of a former receiver
             if not outcomes and (batch.is_at_end or self._is_down()):
                 await self._wait(batch.next_due)
         return None
@@ -143,7 +144,8 @@ class Endpoint:
                 0 if is_down else window,
             )
             # After a change meanwhile the batch may go to a former place.
-            if self._is_stopping or not self._changed.is_set():
+            is_current = self._webhook.destination.updated_at <= batch.destination.updated_at
+            if self._is_stopping or is_current:
                 self._destination = batch.destination
                 self._is_outdated = False
                 return batch
@@ -175,9 +177,7 @@ class Endpoint:
             if has_failed:
                 event.note(None, 0, None)
             else:
-                customer_id = self._destination.customer_id
-                async with self._requests, self._delivery.sender.turn(customer_id):
-                    is_delivered = await self._try(event, is_retry=is_retry)
+                is_delivered = await self._try_in_turn(event, is_retry=is_retry)
                 if is_delivered is None and is_retry:
                     continue  # it stays as it is stored, and is due
                 if is_delivered is None:
@@ -185,6 +185,14 @@ class Endpoint:
                 has_failed = not is_delivered
             outcomes.append((event, not has_failed))
         return outcomes
+
+    async def _try_in_turn(self, event: WebhookEvent, *, is_retry: bool) -> bool | None:
+        """Does the same as `_try` when the webhook and its owner may have one more request."""
+        async with self._requests:
+            if not self._may_send():
+                return None
+            async with self._delivery.sender.turn(self._destination.customer_id):
+                return await self._try(event, is_retry=is_retry)
 
     async def _try(self, event: WebhookEvent, *, is_retry: bool) -> bool | None:
         """Returns whether an event was delivered; None if it was not sent."""
