@@ -68,12 +68,13 @@ void BackgroundWork::run() {
     const Outcome outcome = try_step();
     lock.lock();
     has_failed_ = outcome == Outcome::failed;
+    const bool has_run = outcome == Outcome::done || outcome == Outcome::more;
+    if (has_run) pause = first_pause;
     if (outcome == Outcome::done) continue;
     is_wanted_ = true;
-    const bool has_run = outcome == Outcome::more;
+    if (outcome == Outcome::prevented) pause = std::min(pause, max_pause_of_prevented);
     changed_.wait_for(lock, has_run ? pause_ : pause, [&] { return is_stopping_; });
-    const milliseconds longest = outcome == Outcome::prevented ? max_pause_of_prevented : max_pause;
-    pause = has_run ? first_pause : std::min(pause * 2, longest);
+    if (!has_run) pause = std::min(pause * 2, max_pause);
   }
   is_running_ = false;
 }

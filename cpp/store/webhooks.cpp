@@ -2,6 +2,7 @@
 
 #include "store/row_locks.hpp"
 #include "store/storage.hpp"
+#include "store/tables.hpp"
 
 namespace comptroller::store {
 
@@ -49,26 +50,23 @@ std::vector<Undelivered> read_events(db::Query rows) {
   return events;
 }
 
-// The entries of the journal that are not archived, by their sequence.
-class RecordedTimes {
- public:
-  explicit RecordedTimes(db::Connection& connection)
-      : symbols_(connection.symbols()),
-        entry_(connection.query("SELECT recorded_at, operation FROM journal WHERE sequence = ?")) {}
+std::int64_t recorded_at(db::Connection& connection, std::int64_t sequence) {
+  db::Query entry = connection.query("SELECT recorded_at FROM journal WHERE sequence = ?");
+  if (!entry.bind(1, sequence).step()) throw Error::damaged("the journal lacks an entry");
+  return entry.number(0);
+}
 
-  std::int64_t at(std::int64_t sequence) {
-    if (!entry_.bind(1, sequence).step()) throw Error::damaged("the journal lacks an entry");
-    return entry_.number(0);
-  }
-  bool is_of_load(std::int64_t sequence) {
-    at(sequence);
-    return symbols_.text(entry_.number(1)).ends_with(end_of_load);
-  }
-
- private:
-  db::Symbols& symbols_;
-  db::Query entry_;
-};
+// Selects the first entry of a range of sequences that is not of a load.
+std::string sql_of_entry_beside_loads(db::Symbols& symbols) {
+  std::string loads = "0";
+  for_each_table([&]<Record R>() {
+    const auto operation = symbols.find(std::string(R::table).append(end_of_load));
+    if (operation) loads += ", " + std::to_string(*operation);
+  });
+  return "SELECT sequence, recorded_at FROM journal WHERE sequence >= ? AND sequence < ?"
+         " AND operation NOT IN (" +
+         loads + ") ORDER BY sequence LIMIT 1";
+}
 
 }  // namespace
 
@@ -152,26 +150,27 @@ void set_considered(db::Connection& connection, std::int64_t key, const FeedPosi
 }
 
 std::int64_t first_entry_since(db::Connection& connection, Timestamp since) {
-  RecordedTimes recorded(connection);
   const auto archived = static_cast<std::int64_t>(archived_size(connection));
   const auto size = static_cast<std::int64_t>(journal_size(connection));
   // Archived entries have earlier times than the first one that is left.
-  if (archived > 0 && archived < size && since.microseconds < recorded.at(archived)) {
-    throw Error::invalid("since", "events from this time on may be in an archive; give " +
-                                      to_string(Timestamp{recorded.at(archived)}) +
-                                      " or a later time, or a cursor in `after`");
+  if (archived > 0 && archived < size) {
+    const Timestamp first{recorded_at(connection, archived)};
+    if (since < first) {
+      throw Error::invalid("since", "events from this time on may be in an archive; give " +
+                                        to_string(first) +
+                                        " or a later time, or a cursor in `after`");
+    }
   }
   // Writes take their times before they are committed, so the times of entries ascend but for the
   // longest duration of a write. The entries of a load have the time of its begin, which may be
   // hours before that of the entries around them: they do not tell what comes before them.
   const std::int64_t before = since.microseconds - longest_write_us;
+  db::Query beside_loads = connection.query(sql_of_entry_beside_loads(connection.symbols()));
   std::int64_t from = archived;
   for (std::int64_t to = size; from < to;) {
     const std::int64_t middle = from + (to - from) / 2;
-    std::int64_t probed = middle;
-    while (probed < to && recorded.is_of_load(probed)) ++probed;
-    if (probed < to && recorded.at(probed) < before) {
-      from = probed + 1;
+    if (beside_loads.bind(1, middle).bind(2, to).step() && beside_loads.number(1) < before) {
+      from = beside_loads.number(0) + 1;
     } else {
       to = middle;
     }
