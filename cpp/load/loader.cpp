@@ -134,8 +134,8 @@ class Loader {
     take_lines(Clock::time_point::max());
   }
 
-  // A load beside other writes leaves these to a write of their own. The lines are stored, so
-  // a failure here does not fail the load: the next program that opens the store makes them.
+  // A load beside other writes leaves these to a write of their own. The lines are stored, so a
+  // failure here does not fail the load: the next program that opens the store makes them.
   void make_missing_indexes() {
     try {
       service_.make_missing_indexes();
