@@ -273,8 +273,8 @@ class Database {
   // outcome_unknown if the connection was lost during the commit.
   virtual void write(const std::function<void(Connection&)>& work) = 0;
 
-  // Does the same, and returns whether `work` ran: in PostgreSQL, it does not run while a bulk write
-  // runs or waits, and other writers are waited for at most 5 s.
+  // Does the same, and returns whether `work` ran: in PostgreSQL, it does not run while a bulk
+  // write runs or waits, and other writers are waited for at most 5 s.
   virtual bool write_unless_bulk(const std::function<void(Connection&)>& work) {
     write(work);
     return true;
