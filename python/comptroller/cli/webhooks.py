@@ -226,11 +226,14 @@ def deliver(db: str) -> None:
 
     from comptroller.errors import require
     from comptroller.local import LocalHost
+    from comptroller.open_files import allow_open_files
 
     require("httpx2", "the delivery of webhooks", "client")
     from comptroller.webhooks.delivering import delivering
     from comptroller.webhooks.endpoint import Counts
+    from comptroller.webhooks.shares import MAX_REQUESTS
 
+    allow_open_files(MAX_REQUESTS + 1024)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s")
     with _writing(db, None) as svc:
         assert isinstance(svc.host, LocalHost)

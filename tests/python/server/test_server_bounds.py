@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import select
 import socket
 import ssl
@@ -19,6 +18,7 @@ pytest.importorskip("cryptography")
 
 from certificates import certificate
 from guarded_server import LAST, LIST, Running, rest, running, status
+from open_file_limits import open_files
 from serving import serving
 
 SOON_S = 1.0
@@ -161,17 +161,6 @@ def test_an_idle_connection_is_closed(server: Running) -> None:
         began = time.monotonic()
         assert status(rest(connected)) == 200
     assert 4 < time.monotonic() - began < 15
-
-
-@contextmanager
-def open_files(soft: int) -> Iterator[None]:
-    """Sets how many files this process and those that it starts may open."""
-    before, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (before, hard))
 
 
 def closed(connections: list[socket.socket], count: int) -> int:

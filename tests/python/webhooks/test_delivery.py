@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import resource
 import signal
 import sqlite3
 import threading
@@ -17,6 +18,8 @@ from typing import Any
 
 import comptroller
 import pytest
+from comptroller.webhooks.shares import MAX_REQUESTS
+from open_file_limits import open_files
 from receiver import Received, Receiver, delivering, process
 from webhook_cases import LONG_AGO, claim, outcome, until
 
@@ -411,6 +414,14 @@ def test_one_of_several_processes_delivers(svc: comptroller.Service) -> None:
         receiver.take(600)
     assert len({each.headers["webhook-id"] for each in receiver.received}) == 600
     assert len(receiver.received) == 600
+
+
+def test_a_process_that_delivers_may_open_a_file_for_each_request(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    comptroller.open(path).close()
+    with open_files(256), process(path) as deliverer:
+        soft, hard = resource.prlimit(deliverer.pid, resource.RLIMIT_NOFILE)
+    assert soft == hard or soft > MAX_REQUESTS
 
 
 @pytest.mark.slow

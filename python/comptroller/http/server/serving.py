@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import socket
 import ssl
 from collections.abc import Callable, Coroutine, Iterable
@@ -26,6 +25,7 @@ from comptroller.http.server.signals import (
     on_worker_signals,
 )
 from comptroller.http.server.tls_listener import MAX_HANDSHAKES, TlsListener
+from comptroller.open_files import allow_open_files
 from comptroller.webhooks.shares import MAX_REQUESTS
 
 _ACCEPTED_AT_ONCE = 8
@@ -135,7 +135,8 @@ def serve(
         for task in beside:
             task.cancel()
 
-    _allow_files()
+    # Otherwise connections without a token could take the descriptors that a write needs.
+    allow_open_files(_OPEN_FILES)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(run())
     if is_worker:
@@ -162,14 +163,3 @@ async def _listen(
     return [
         TlsListener(server.loop, factory, each, context, within_s, handshakes) for each in sockets
     ]
-
-
-def _allow_files() -> None:
-    """Raises the limit of open files to `_OPEN_FILES`, or to the hard limit if that is lower.
-
-    Otherwise connections without a token could take the descriptors that a write needs.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(_OPEN_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
