@@ -8,6 +8,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 import httpcore2
 
 from comptroller.webhooks.network import Network
+from comptroller.webhooks.resolving import Resolver
 
 # The ranges of the IANA special-purpose address registries that are not global unicast, and the
 # address at which machines of Azure reach the host.
@@ -39,6 +40,7 @@ _REFUSED_IPV4 = tuple(
 _GLOBAL_IPV6 = ip_network("2000::/3")
 # Protocol assignments with Teredo, documentation, 6to4, documentation.
 _REFUSED_IPV6 = tuple(map(ip_network, ("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")))
+_LOGGED_HOSTS = 1024
 _log = logging.getLogger(__name__)
 
 
@@ -60,8 +62,12 @@ class PublicNetwork(Network):
     The connection goes to an address that was checked, so that a second answer of the name server
     cannot redirect it. TLS still verifies the name of the URL. A name without an address and one
     that leads into the network of the server fail with one message: customers see it, and must not
-    learn which names the network has.
+    learn which names the network has. The log has the reason, once for each host.
     """
+
+    def __init__(self, resolver: Resolver) -> None:
+        super().__init__(resolver)
+        self._logged: dict[str, str] = {}
 
     async def addresses(self, host: str, port: int) -> list[str]:
         """Returns the public addresses of a host. Raises AddressRefused if any is not public."""
@@ -72,7 +78,16 @@ class PublicNetwork(Network):
         else:
             refused = [address for address in found if not is_public(address)]
             if found and not refused:
+                self._logged.pop(host, None)
                 return found
             reason = f"it leads to {', '.join(refused) or 'no address'}"
-        _log.warning("the host %s of a webhook is refused: %s", host, reason)
+        self._log_once(host, reason)
         raise AddressRefused("the name leads to no public address")
+
+    def _log_once(self, host: str, reason: str) -> None:
+        """Logs a refusal, unless the host's previous request had the same."""
+        if self._logged.pop(host, None) != reason:
+            _log.warning("the host %s of a webhook is refused: %s", host, reason)
+        self._logged[host] = reason
+        if len(self._logged) > _LOGGED_HOSTS:
+            del self._logged[next(iter(self._logged))]

@@ -11,8 +11,9 @@ from receiver import Receiver
 
 pytest.importorskip("httpx2")
 
-from comptroller.webhooks.addresses import is_public
-from comptroller.webhooks.resolving import Resolve
+from comptroller.webhooks.addresses import AddressRefused, PublicNetwork, is_public
+from comptroller.webhooks.network import OWNER
+from comptroller.webhooks.resolving import Resolve, Resolver
 from comptroller.webhooks.sending import Answer, Sender
 
 REFUSED = "the name leads to no public address"
@@ -94,6 +95,28 @@ def test_a_name_that_leads_to_this_machine_is_refused(host: str) -> None:
         answer = send(f"http://{host}:{port}/x")
     assert answer.error
     assert receiver.received == []
+
+
+def test_the_log_has_the_reason_of_a_refusal_once(caplog: pytest.LogCaptureFixture) -> None:
+    answers = iter([["10.0.0.1"]] * 3 + [["1.1.1.1"]] + [["10.0.0.1"], ["127.0.0.1"]])
+    network = PublicNetwork(Resolver(lambda *_: next(answers), 1, share=1))
+
+    async def connect() -> int:
+        OWNER.set("acme")
+        refusals = 0
+        for _ in range(6):
+            try:
+                await network.addresses("hooks.example.com", 443)
+            except AddressRefused:
+                refusals += 1
+        return refusals
+
+    assert asyncio.run(connect()) == 5
+    assert [each.getMessage().rpartition(" ")[2] for each in caplog.records] == [
+        "10.0.0.1",
+        "10.0.0.1",
+        "127.0.0.1",
+    ]
 
 
 def test_a_second_answer_of_the_name_server_is_not_used() -> None:
