@@ -31,11 +31,11 @@ inline Error not_found(std::string_view what, std::string_view id) {
 }
 
 // Returns the record with this id; throws not_found if the principal may not see it.
-template <Record R>
+template <Record R, store::LockFor use = store::LockFor::change>
 store::Stored<R> require(Context& context, std::string_view id) {
   const auto& customer = context.principal.customer;
-  auto stored = customer ? store::find_own<R>(context.connection, id, *customer)
-                         : store::find<R>(context.connection, id);
+  auto stored = customer ? store::find_own<R, use>(context.connection, id, *customer)
+                         : store::find<R, use>(context.connection, id);
   if (!stored) throw not_found(R::singular, id);
   return *std::move(stored);
 }

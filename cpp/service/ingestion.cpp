@@ -296,8 +296,8 @@ Outcome Ingestion::take_line(RewardAddress& line) {
   }
   if (line.payout_group_id) {
     check_customer(group(*line.payout_group_id).facts, customer_of(line));
-    if (const auto named =
-            store::find<PayoutGroup>(changes_.connection(), line.payout_group_id->value)) {
+    if (const auto named = store::find<PayoutGroup, store::LockFor::reference>(
+            changes_.connection(), line.payout_group_id->value)) {
       rules::check_attribution(line, named->record);
     }
   }

@@ -11,7 +11,7 @@ namespace {
 // Throws unless the group exists, belongs to the customer of the address and is on its ledger.
 void check_group(Context& context, const RewardAddress& address, const GroupId& named) {
   const std::string& id = named.value;
-  const auto group = require<PayoutGroup>(context, id);
+  const auto group = require<PayoutGroup, store::LockFor::reference>(context, id);
   if (customer_of(group.record) != customer_of(address)) throw not_found("payout group", id);
   rules::check_attribution(address, group.record);
 }

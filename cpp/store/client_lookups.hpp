@@ -41,7 +41,7 @@ inline Sql own_row(const Value& id, const Value& customer) {
 }
 
 // Returns the record with this id if it is the customer's.
-template <Record R>
+template <Record R, LockFor use = LockFor::change>
 std::optional<Stored<R>> find_own(db::Connection& connection, std::string_view id,
                                   std::string_view customer) {
   static const std::string columns = select_list<R>() + ", key, id, customer_id";
@@ -60,8 +60,8 @@ std::optional<Stored<R>> find_own(db::Connection& connection, std::string_view i
   const bool is_found = row.bind(1, value).step() && is_own(row, key_column + 1, value, owner);
   if (connection.locks_rows()) {
     if (!is_found) value = unused;
-    lock_before_read<R>(connection, value);
-    return find_where<R>(connection, own_row(value, owner));
+    lock_before_read<R, use>(connection, value);
+    return find_where<R, use>(connection, own_row(value, owner));
   }
   if (!is_found) return std::nullopt;
   return Stored<R>{row.number(key_column), read_row<R>(row, connection.symbols())};

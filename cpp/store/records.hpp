@@ -22,18 +22,20 @@ struct MoreColumn {
 };
 
 // Returns the only record that satisfies a condition, if it exists.
-template <Record R>
+template <Record R, LockFor use = LockFor::change>
 std::optional<Stored<R>> find_where(db::Connection& connection, const Sql& condition) {
   static const std::string select =
       "SELECT " + select_list<R>() + ", key FROM " + std::string(R::table) + " WHERE ";
-  db::Query query = Sql{select, {}}.add(condition).add(for_update(connection)).query(connection);
+  Sql sql = Sql{select, {}}.add(condition);
+  if constexpr (use == LockFor::change) sql.add(for_update(connection));
+  db::Query query = sql.query(connection);
   if (!query.step()) return std::nullopt;
   return Stored<R>{query.number(static_cast<int>(field_count<R>)),
                    read_row<R>(query, connection.symbols())};
 }
 
 // Returns the record with this id, if it exists.
-template <Record R>
+template <Record R, LockFor use = LockFor::change>
 std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
   BoundValues parameters(connection.symbols());
   Value value;
@@ -42,8 +44,8 @@ std::optional<Stored<R>> find(db::Connection& connection, std::string_view id) {
   } else {
     value = parameters.identifier(id);
   }
-  lock_before_read<R>(connection, value);
-  return find_where<R>(connection, {"id = ?", {value}});
+  lock_before_read<R, use>(connection, value);
+  return find_where<R, use>(connection, {"id = ?", {value}});
 }
 
 // Returns the records with these ids together, by their ids. Only if the dialect is_remote.

@@ -3,6 +3,7 @@
 // the record.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "db/database.hpp"
@@ -27,13 +28,22 @@ void lock_identity_of_control(db::Connection& connection, const db::Value& id);
 void share_group_of_claim(db::Connection& connection, const db::Value& id);
 void share_groups_of_claims(db::Connection& connection, std::span<const db::Value> ids);
 
+// What a write reads a record for. One to which it only refers, such as the group of an address,
+// does not change meanwhile, but other writes may refer to it, too.
+enum class LockFor : std::uint8_t { change, reference };
+
 // Called before a record is read.
-template <Record R>
+template <Record R, LockFor use = LockFor::change>
 void lock_before_read(db::Connection& connection, const db::Value& id) {
+  static_assert(use == LockFor::change || std::same_as<R, PayoutGroup>);
   if (!connection.locks_rows()) return;
   if constexpr (std::same_as<R, Control>) lock_identity_of_control(connection, id);
   if constexpr (std::same_as<R, Claim>) share_group_of_claim(connection, id);
-  if constexpr (std::same_as<R, PayoutGroup>) lock_group(connection, id.integer);
+  if constexpr (use == LockFor::reference) {
+    share_group(connection, id.integer);
+  } else if constexpr (std::same_as<R, PayoutGroup>) {
+    lock_group(connection, id.integer);
+  }
 }
 // Called before records of these types are read together.
 template <Record R>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "model/error.hpp"
 
@@ -12,11 +13,17 @@ namespace {
 
 constexpr unsigned bits_per_byte = 8;
 
+// Throws internal for a number that the type cannot have. A larger one than any key, which a read
+// seeks in vain, is the largest of the type.
 template <class Number>
 void append_number(std::int64_t number, std::string& out) {
-  using Limits = std::numeric_limits<Number>;
-  const auto value =
-      static_cast<std::uint64_t>(std::clamp<std::int64_t>(number, Limits::min(), Limits::max()));
+  if (number == std::numeric_limits<std::int64_t>::max()) {
+    number = std::numeric_limits<Number>::max();
+  }
+  if (!std::in_range<Number>(number)) {
+    throw Error(Code::internal, std::to_string(number) + " does not fit in a column");
+  }
+  const auto value = static_cast<std::uint64_t>(number);
   for (unsigned byte = sizeof(Number); byte-- > 0;) {
     out += static_cast<char>(value >> (byte * bits_per_byte));
   }

@@ -55,9 +55,12 @@ def _name() -> str:
 
 @pytest.fixture(scope="session")
 def empty(server: Server) -> str:
-    """The name of a database with an empty store."""
+    """The name of a database with an empty store. The keys of its texts are those of a large one:
+    they need more than two bytes.
+    """
     name = _name()
     comptroller.open(server.create(name)).close()
+    server.execute("ALTER TABLE symbols ALTER COLUMN key RESTART WITH 40000", name)
     return name
 
 

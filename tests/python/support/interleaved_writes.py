@@ -363,11 +363,13 @@ class Pair(NamedTuple):
 
 
 def pairs(*aggregates: str) -> list[Pair]:
-    """Returns all pairs of writes of some aggregates. The held one may be a load or by a client."""
+    """Returns all pairs of writes of some aggregates, loads among them. The held one may be by a
+    client.
+    """
     return [
         Pair(aggregate, held, free)
         for aggregate in aggregates
-        for held, free in product(_ACTS[aggregate], AGGREGATES[aggregate])
+        for held, free in product(_ACTS[aggregate], AGGREGATES[aggregate] | LOADS[aggregate])
     ]
 
 
