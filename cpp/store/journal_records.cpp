@@ -79,6 +79,9 @@ std::vector<RecordHistory> RecordHistories::find(std::string_view table, const s
   find_removed(table, id, found);
   find_present(table, id, found);
   for (RecordHistory& record : found) read_entries(record);
+  // All entries of a record may still be without a sequence number.
+  std::erase_if(
+      found, [](const RecordHistory& record) { return !record.content && record.entries.empty(); });
   return found;
 }
 
@@ -131,7 +134,6 @@ void RecordHistories::read_entries(RecordHistory& record) {
   if (load != nullptr && !is_alone) record.loaded_by = load->sequence;
   const BatchOfTable* batch = find_batch(batches_, record.table, record.key);
   if (batch == nullptr || (is_alone && !batch->is_of_archive)) return;
-  record.inserted_by = batch->sequence;
   // The changes that a load makes of its own records precede its entry.
   if (batch->is_of_archive) {
     std::erase_if(entries,
@@ -139,7 +141,10 @@ void RecordHistories::read_entries(RecordHistory& record) {
   }
   std::optional<json::RawMembers> state;
   if (record.content) state = json::raw_members(*record.content);
-  record.inserted = json::to_object(unwind(std::move(state), entries).value_or(json::RawMembers{}));
+  state = unwind(std::move(state), entries);
+  if (!state && batch->is_of_archive) return;  // it was removed before the archive
+  record.inserted_by = batch->sequence;
+  record.inserted = json::to_object(state.value_or(json::RawMembers{}));
 }
 
 // Returns the entry of the load that made a change. It is the first one of a batch after the

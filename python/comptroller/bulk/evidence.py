@@ -131,8 +131,9 @@ def _page(title: str, found: Histories, evidence: Evidence) -> str:
                 "Merkle tree over all of them.",
                 "The proofs show that these entries are in the journal of the checkpoint, and that "
                 "the records are what the entries made of them. They do not show that the records "
-                "are true, nor that there are no other records of the subject; the operator's "
-                "program verified the whole store before it wrote this folder.",
+                "are true, that there are no other records of the subject, or that a record has no "
+                "later entries; the operator's program verified the whole store before it wrote "
+                "this folder.",
             ],
         ),
         _section(

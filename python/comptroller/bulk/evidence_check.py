@@ -45,7 +45,7 @@ def check(folder: Path, key: str | None = None) -> dict[str, Any]:
         records = list(lines(folder, "records.ndjson"))
         for record in records:
             check_record(record, entries)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
         raise Wrong(f"the evidence is malformed: {type(error).__name__}: {error}") from error
     return {"entries": len(entries), "records": len(records), "size": size, "key": key}
 
@@ -102,19 +102,24 @@ def root_of(content: str, index: int, size: int, proof: list[str]) -> str:
 def check_record(record: dict[str, Any], entries: dict[int, dict[str, Any]]) -> None:
     """Compares a record with what its entries made of it."""
     name = f"{record['resource']} {record['key']}"
-    state: dict[str, Any] | None = None
+    content = None if record["content"] is None else json.loads(record["content"])
     inserted_by = record["inserted_by"]
-    if inserted_by is not None:
-        state = inserted(record, entries[inserted_by], name)
-    for sequence in sorted(record["entries"]):
+    sequences = sorted(record["entries"])
+    for sequence in sequences:
         entry = entries[sequence]
         if (entry["resource"], entry["key"]) != (record["resource"], record["key"]):
             raise Wrong(f"entry {sequence} is of another record than {name}")
-        if inserted_by is not None and sequence < inserted_by and "archive" in entries[inserted_by]:
-            continue  # an archive has the record as it was later
-        state = changed(state, entry, f"{name}: entry {sequence}")
-    content = record["content"]
-    if state != (None if content is None else json.loads(content)):
+    state: dict[str, Any] | None = None
+    if inserted_by is not None:
+        state = inserted(record, entries[inserted_by], name)
+        if "archive" in entries[inserted_by]:  # it has the record as it was then
+            sequences = [each for each in sequences if each > inserted_by]
+    elif content is None:  # what inserted it may be in an archive; its removal has all members
+        for sequence in reversed(sequences):
+            state = undone(state, entries[sequence])
+    for sequence in sequences:
+        state = changed(state, entries[sequence], f"{name}: entry {sequence}")
+    if state != content:
         raise Wrong(f"{name} is not what its entries made of it")
 
 
@@ -149,6 +154,17 @@ def changed(
     return kept | after
 
 
+def undone(state: dict[str, Any] | None, entry: dict[str, Any]) -> dict[str, Any] | None:
+    """Returns a record before the change of an entry; None if that created it."""
+    before: dict[str, Any] | None = entry.get("before")
+    after: dict[str, Any] | None = entry.get("after")
+    if before is None or after is None:
+        return before
+    return {
+        member: value for member, value in (state or {}).items() if member not in after
+    } | before
+
+
 def read(folder: Path, name: str) -> str:
     """Returns the text of a file of the folder."""
     try:
@@ -159,7 +175,8 @@ def read(folder: Path, name: str) -> str:
 
 def lines(folder: Path, name: str) -> Iterator[dict[str, Any]]:
     """Yields the lines of an NDJSON file."""
-    return map(json.loads, read(folder, name).splitlines())
+    # Texts may have other characters that end a line, such as U+2028.
+    return (json.loads(line) for line in read(folder, name).split("\n") if line)
 
 
 def main() -> int:

@@ -66,7 +66,7 @@ def written(store: Path, tmp_path: Path) -> Path:
 
 
 def lines(folder: Path, name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+    return [json.loads(line) for line in (folder / name).read_text().split("\n") if line]
 
 
 def ancestor(content: str, index: int, size: int, proof: list[str]) -> str:
@@ -209,6 +209,10 @@ ALTERATIONS = {
         edit("records.ndjson", lambda found: _moved(found)["inserted"].update(content="{}")),
         "was not inserted by entry",
     ),
+    "insertion": (
+        edit("records.ndjson", lambda found: _moved(found).update(inserted_by=None)),
+        "is not what its entries made of it",
+    ),
     "path": (
         edit("records.ndjson", lambda found: _moved(found)["inserted"]["proof"].reverse()),
         "was not inserted by entry",
@@ -247,6 +251,10 @@ ALTERATIONS = {
     ),
     "checkpoint": (replace("checkpoint.txt", "\n\n", "\nmore\n\n"), "no valid signature"),
     "key": (replace("key.txt", "comptroller-", "comptroller+"), "not a verifier key"),
+    "depth": (
+        lambda folder: (folder / "records.ndjson").write_text("[" * 200_000),
+        "the evidence is malformed",
+    ),
     "no file": (lambda folder: (folder / "checkpoint.txt").unlink(), "cannot be read"),
 }
 
@@ -300,6 +308,38 @@ def test_refused_arguments(store: Path, tmp_path: Path) -> None:
         client.evidence(tmp_path / "other", identity="alice")
     with comptroller.open(":memory:") as svc, pytest.raises(comptroller.Unsupported):
         svc.evidence(tmp_path / "other", identity="alice")
+
+
+def test_texts_may_have_any_character_that_ends_a_line(store_path: Path, tmp_path: Path) -> None:
+    reason = "one\u2028two\u2029three\x85four"
+    with comptroller.open(store_path) as svc:
+        svc.identities.put(id="alice")
+        svc.controls.create(identity_id="alice", type="FROZEN", reason_code="C", reason=reason)
+        svc.evidence(tmp_path / "evidence", identity="alice")
+    assert checked(tmp_path / "evidence")[0] == 0
+    records = verified(tmp_path / "evidence").values()
+    assert reason in {record.get("reason") for record in records}
+
+
+def test_a_record_that_was_removed_before_an_archive_is_in_the_evidence(
+    store_path: Path, tmp_path: Path
+) -> None:
+    """Its removal is not archived, and what inserted it is; the key is among those archived."""
+    time = "2026-03-01T00:00:00Z"
+    with comptroller.open(store_path) as svc:
+        svc.identities.put(id="alice")
+        svc.identities.put(id="bob")
+        svc.identities.put(id="carol")
+        svc.controls.create(identity_id="bob", type="FROZEN", reason_code="ONE")
+        svc.identities.update(id="alice", user_disabled=True)  # makes a control
+        svc.controls.create(identity_id="carol", type="FROZEN", reason_code="TWO")
+        until = svc.journal.list(limit=1000)[-1].recorded_at
+        line = {"id": "loaded", "identity_id": "alice", "type": "SELL_ONLY", "set_by": "CLIENT"}
+        svc.load("controls", [{**line, "is_overridable": True, "created_at": time}])
+        svc.journal.archive(until, tmp_path / "archive.parquet")
+        svc.evidence(tmp_path / "evidence", identity="alice")
+    code, shown = checked(tmp_path / "evidence")
+    assert (code, "3 records and" in shown) == (0, True), shown
 
 
 def test_a_control_that_a_load_replaced_is_in_evidence_and_history(
