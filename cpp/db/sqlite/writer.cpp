@@ -92,19 +92,28 @@ void Writer::wait_for_turn(Task& task, std::chrono::milliseconds max_wait) {
   task.turn.wait(lock, [&] { return task.state != Task::State::running; });
 }
 
+bool Writer::give_up(Task& task, std::unique_lock<std::mutex>& lock) {
+  if (task.state == Task::State::leading) {
+    queue_.remove(&task);
+    pass_leadership();
+    return true;
+  }
+  if (queue_.remove(&task) != 0) return true;
+  task.turn.wait(lock, [&] { return task.state == Task::State::done; });
+  return false;
+}
+
 void Writer::check_interrupt(Task& task, std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   try {
     interrupt_.check();
     lock.lock();
+  } catch (const Error&) {  // the database was closed; a write that has begun ends as it does
+    lock.lock();
+    if (give_up(task, lock)) throw;
   } catch (...) {
     lock.lock();
-    if (task.state == Task::State::leading) {
-      queue_.remove(&task);
-      pass_leadership();
-    } else if (queue_.remove(&task) == 0) {
-      task.turn.wait(lock, [&] { return task.state == Task::State::done; });
-    }
+    give_up(task, lock);
     throw;
   }
 }

@@ -79,6 +79,9 @@ class Writer {
   // is then not run.
   void wait_for_turn(Task& task, std::chrono::milliseconds max_wait);
   void check_interrupt(Task& task, std::unique_lock<std::mutex>& lock);
+  // Removes a task that has not begun, otherwise waits for its outcome; returns whether it was
+  // removed.
+  bool give_up(Task& task, std::unique_lock<std::mutex>& lock);
   void lead(Task& task) noexcept;
   void finish(Tasks finished) noexcept;
   void stop_leading() noexcept;
