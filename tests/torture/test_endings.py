@@ -59,7 +59,7 @@ class Ending(NamedTuple):
     whole: int
     waiting: int  # requests that were sent before the signal, and not answered by then
     dropped: int  # of these, without a whole answer
-    refused: int  # of these, answered with 503 because the time for their answers was over
+    refused: int  # of these, answered with an error because the time for their answers was over
     late: int  # requests without an answer that were sent after the signal, or on no connection
     failures: list[str]
     log: str
@@ -79,7 +79,8 @@ class Callers:
     Attributes:
         sent: the requests that followed the first of a connection. Its answer shows that the server
             had accepted the connection.
-        failures: answers that are not whole, or have another status than 200 and 503.
+        failures: answers that are not whole, or have another status than 200 and those of requests
+            whose time was over: 503, or 504 for a write.
     """
 
     def __init__(self, server: Serving, seed: int) -> None:
@@ -124,8 +125,8 @@ class Callers:
             answer = connection.getresponse()
             has_begun = True
             answer.read()
-            if answer.status in (200, 503):
-                return Sent(sent, time.monotonic(), answer.status == 503)
+            if answer.status in (200, 503) or (answer.status == 504 and method == "PUT"):
+                return Sent(sent, time.monotonic(), answer.status != 200)
             self.failures.append(f"{method} {path}: {answer.status}")
         except (OSError, http.client.HTTPException) as error:
             if has_begun or not isinstance(error, ConnectionError):

@@ -28,6 +28,7 @@ from comptroller.http.exchange import (
     BEGAN,
     OUTCOME,
     STOPPING,
+    STOPPING_DURING_WRITE,
     Disconnected,
     Exchange,
     Headers,
@@ -175,7 +176,7 @@ class App:
             pass
         except asyncio.CancelledError:
             if not exchange.status:
-                await _refuse(exchange, unavailable(STOPPING))
+                await _refuse(exchange, _stopping(exchange))
             raise
         except Refusal as refusal:
             await _refuse(exchange, refusal.error, refusal.headers)
@@ -189,8 +190,9 @@ class App:
 
     async def _operate(self, row: Row, exchange: Exchange) -> None:
         """Calls the operation of a route and sends its result."""
-        caller = await self._admit(row.operation, exchange)
         operation = description.operations()[row.operation]
+        exchange.may_be_executed = operation.is_write and OUTCOME in exchange.scope
+        caller = await self._admit(row.operation, exchange)
         require_scope(caller, operation.scope_of(caller.is_operator or row.is_operators))
         parameters = await exchange.parameters()
         if row.names_id:
@@ -208,6 +210,7 @@ class App:
         if OUTCOME in exchange.scope:
             outcome = exchange.scope[OUTCOME]
         elif operation.is_write:
+            exchange.may_be_executed = True
             outcome = await self.writes.current().call(*request)
         else:
             # A thread would take more time for a short read.
@@ -313,6 +316,13 @@ async def _refuse(exchange: Exchange, error: Error, headers: Headers = ()) -> No
     body = problems.document(error, exchange.request_id)
     fields = [*problems.headers(error), *headers]
     await exchange.answer(error.status, problems.CONTENT_TYPE, body, fields)
+
+
+def _stopping(exchange: Exchange) -> Error:
+    """Returns the error of a request that is cancelled because the server stops."""
+    if exchange.may_be_executed:
+        return problem("outcome-unknown", STOPPING_DURING_WRITE)
+    return unavailable(STOPPING)
 
 
 def _authority_of(authenticator: Authenticator, resources: Resources) -> openapi.Authority:

@@ -30,7 +30,12 @@ OUTCOME = "comptroller.outcome"
 #: A scope key: the rate limit of the caller has counted the request.
 RATED = "comptroller.rated"
 #: The detail of errors while the server stops.
-STOPPING = "the server is stopping; a write may have been executed, read the record to find out"
+STOPPING = "the server is stopping; repeat the request after its restart"
+#: The same for a write that the core executes, whose outcome the server does not wait for.
+STOPPING_DURING_WRITE = (
+    "the server is stopping; the write may have been executed: repeat it with the same "
+    "Idempotency-Key (a load needs none), or read the record first"
+)
 #: A scope key with the time at which the head of the request began, by `time.perf_counter`.
 BEGAN = "comptroller.began"
 
@@ -51,6 +56,9 @@ class Disconnected(Exception):
 class Exchange:
     """A request, its response, and the attributes for the log.
 
+    `may_be_executed` is whether the core may have executed the request, a write, although its
+    outcome is not known.
+
     Methods raise :class:`comptroller.Error` or Refusal for an invalid request.
     """
 
@@ -60,6 +68,7 @@ class Exchange:
         "headers",
         "is_form",
         "is_head",
+        "may_be_executed",
         "method",
         "operation",
         "path_values",
@@ -85,6 +94,7 @@ class Exchange:
         self.route = ""
         self.path_values: Mapping[str, str] = {}
         self.operation = ""
+        self.may_be_executed = False
         self.client_id: str | None = None
         self.customer: str | None = None
         self.status = 0

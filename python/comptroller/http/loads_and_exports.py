@@ -17,7 +17,7 @@ from comptroller.errors import Error, invalid, unavailable
 from comptroller.http import problems
 from comptroller.http.authentication import Caller, require_scope
 from comptroller.http.backlog import Backlog
-from comptroller.http.exchange import PIECEWISE, Disconnected, Exchange, Headers
+from comptroller.http.exchange import PIECEWISE, STOPPING, Disconnected, Exchange, Headers
 from comptroller.http.problems import problem
 from comptroller.http.spool import Spool
 from comptroller.http.turns import Turns
@@ -116,6 +116,7 @@ class LoadsAndExports:
                     progress=self._check_stopping,
                     account=accounts.append,
                 )
+                exchange.may_be_executed = not options.dry_run
                 await _with_progress(exchange, spool.run(work, self._loading))
         except Error as error:
             if not accounts and not exchange.status:
@@ -289,7 +290,7 @@ async def _refuse(exchange: Exchange, error: Error, accounts: list[bytes]) -> No
 
 
 def _stopping() -> Error:
-    return unavailable("the server is stopping; repeat the request after its restart")
+    return unavailable(STOPPING)
 
 
 def _kind(exchange: Exchange) -> str:

@@ -36,7 +36,7 @@ _LONGEST_DETAIL = 1000
 # In bytes, of a response that is read into memory. A full page of the largest records is smaller.
 _LONGEST_BODY = 256 << 20
 _TEMPORARY = frozenset({429, 502, 503, 504})
-# A gateway got no response from the service.
+# A gateway got no response from the service, or the service does not know the outcome of a write.
 _UNANSWERED = frozenset({502, 504})
 # The request did not reach the service: no connection (also for DNS and TLS errors), a proxy error,
 # no free connection, an invalid request.

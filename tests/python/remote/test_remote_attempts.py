@@ -19,6 +19,7 @@ from fake_remote import GROUP, LOST, NEW_GROUP, UUID, Elsewhere, answer, ok, ope
 
 REFUSED = httpx2.ConnectError("connection refused")
 SLOW = httpx2.ReadTimeout("")
+UNKNOWN = answer(504, "outcome-unknown")
 LISTED = openapi(("POST", "/rewards/payout-groups"), ("PUT", "/rewards/payout-groups/{group_id}"))
 
 
@@ -82,14 +83,16 @@ def test_a_permanent_failure_is_not_retried(failure: Any, ask: Callable[..., Any
         (create, lambda _request: ok({"paths": {"/rewards/payout-groups": {"post": None}}})),
     ],
 )
-@pytest.mark.parametrize("failure", [LOST, answer(503)])
+@pytest.mark.parametrize("failure", [LOST, UNKNOWN, answer(503)])
 def test_a_write_without_a_key_is_not_retried(
     ask: Callable[..., Any], document: Callable[..., Any], failure: Any
 ) -> None:
     there = Elsewhere(failure, openapi=document)
     service = there.connect()
     for _ in range(2):
-        with pytest.raises(errors.OutcomeUnknown if failure is LOST else errors.Unavailable):
+        with pytest.raises(
+            errors.OutcomeUnknown if failure in (LOST, UNKNOWN) else errors.Unavailable
+        ):
             ask(service)
     assert [path for path in there.paths() if path == "/openapi.json"] == ["/openapi.json"]
     assert len(there.requests) == 3
@@ -155,8 +158,8 @@ def test_a_write_that_was_not_sent_has_a_known_outcome(failure: Exception) -> No
         assert "may have been executed" not in refused.value.detail
 
 
-@pytest.mark.parametrize("failure", [LOST, SLOW, httpx2.WriteError("broken pipe")])
-def test_a_load_without_a_response_has_an_unknown_outcome(failure: Exception) -> None:
+@pytest.mark.parametrize("failure", [LOST, SLOW, UNKNOWN, httpx2.WriteError("broken pipe")])
+def test_a_load_without_a_response_has_an_unknown_outcome(failure: Any) -> None:
     with pytest.raises(errors.OutcomeUnknown) as refused:
         Elsewhere(failure).connect().load("claims", [])
     assert (refused.value.code, refused.value.status) == ("outcome-unknown", 504)

@@ -1,17 +1,23 @@
-"""What does not delay the stop of a server: clients that read slowly, receivers of webhooks."""
+"""The stop of a server: what does not delay it, and how it answers what it could not finish."""
 
 from __future__ import annotations
 
+import fcntl
+import http.client
+import json
 import signal
 import threading
 import time
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import comptroller
 import pytest
 from receiver import Received, Receiver
-from serving import serving
+from serving import Serving, serving
 from slow_exports import connect, exporting
 
 pytest.importorskip("httptools")
@@ -78,3 +84,113 @@ def test_webhooks_end_while_the_last_requests_are_answered(store_path: Path) -> 
         is_over.set()
     assert "did not end in time" not in log
     assert code == 0
+
+
+JSON = {"Content-Type": "application/json"}
+NDJSON = {"Content-Type": "application/x-ndjson"}
+GROUPS = "/rewards/payout-groups"
+WRITES = 100
+
+
+def group(number: int) -> tuple[str, dict[str, str]]:
+    """Returns the body and the headers of a request that creates a payout group."""
+    members = {
+        "ledger": "ETHEREUM",
+        "asset_type": "ETH",
+        "jurisdiction": "CH",
+        "name": f"group {number}",
+        "claimer_address": f"0x{number:040x}",
+    }
+    return json.dumps(members), {**JSON, "Idempotency-Key": f"key-{number}"}
+
+
+@contextmanager
+def locked(store_path: Path) -> Iterator[None]:
+    """Holds the lock of a store, as another program that writes."""
+    with Path(f"{store_path}-lock").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def accepted(server: Serving) -> http.client.HTTPConnection:
+    """Returns a connection that the server has accepted."""
+    place = urlsplit(server.address)
+    connected = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+    connected.request("GET", "/healthz")
+    connected.getresponse().read()
+    return connected
+
+
+def refused(connected: http.client.HTTPConnection) -> tuple[int, str, str | None]:
+    """Returns the status and the code of an error response, and its Retry-After."""
+    with closing(connected):
+        answer = connected.getresponse()
+        return answer.status, json.load(answer)["code"], answer.getheader("Retry-After")
+
+
+#: Equal signals that are pending are one signal. After a second one the server does not wait.
+AT_ONCE = (signal.SIGTERM, signal.SIGINT)
+
+
+def stop(server: Serving, signals: Iterable[signal.Signals]) -> None:
+    """Sends signals to a server that has received all requests."""
+    assert server.get("/healthz").status_code == 200
+    for number in signals:
+        server.process.send_signal(number)
+
+
+@pytest.mark.parametrize(
+    "signals", [AT_ONCE, pytest.param([signal.SIGTERM], marks=pytest.mark.slow)], ids=["2", "1"]
+)
+def test_a_write_that_may_be_stored_later_is_not_refused(
+    store_path: Path, signals: Iterable[signal.Signals]
+) -> None:
+    """With the same key it can be repeated: then it is stored once."""
+    options = ("--db", str(store_path), "--auth", "off")
+    with serving(*options, cwd=store_path.parent) as server:
+        writers = [accepted(server) for _ in range(WRITES)]
+        with locked(store_path):
+            for number, writer in enumerate(writers):
+                writer.request("POST", GROUPS, *group(number))
+            stop(server, signals)
+            answers = {refused(writer) for writer in writers}
+        assert server.process.wait(30) == 0
+    assert answers == {(504, "outcome-unknown", None)}
+    with serving(*options, cwd=store_path.parent) as server:
+        for number in range(WRITES):
+            body, headers = group(number)
+            answer = server.ask("POST", GROUPS, content=body, headers=headers)
+            assert answer.status_code == 200, answer.text
+    with comptroller.open(store_path) as svc:
+        names = [each.name for each in svc.payout_groups.iter()]
+    assert sorted(names) == sorted(f"group {number}" for number in range(WRITES))
+
+
+LOAD = "/operator/load/identities"
+LINE = '{"id":"alice","created_at":"2026-01-31T12:00:00Z"}'
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [("", (504, "outcome-unknown", None)), ("?dry_run=true", (503, "unavailable", "1"))],
+)
+def test_a_load_that_may_be_stored_later_is_not_refused(
+    store_path: Path, query: str, expected: object
+) -> None:
+    with serving("--db", str(store_path), "--auth", "off", cwd=store_path.parent) as server:
+        loader = accepted(server)
+        with locked(store_path):
+            loader.request("POST", LOAD + query, LINE, NDJSON)
+            stop(server, AT_ONCE)
+            assert refused(loader) == expected
+        assert server.process.wait(30) == 0
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_request_that_was_not_executed_may_be_repeated(store_path: Path, method: str) -> None:
+    with serving("--db", str(store_path), "--auth", "off", cwd=store_path.parent) as server:
+        incomplete = accepted(server)
+        incomplete.request(method, GROUPS, headers={**JSON, "Content-Length": "100"})
+        stop(server, AT_ONCE)
+        assert refused(incomplete) == (503, "unavailable", "1")
+        assert server.process.wait(30) == 0

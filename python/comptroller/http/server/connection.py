@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import httptools
 
 from comptroller._core import collect_fields, find_head_end
-from comptroller.http.exchange import PIECEWISE, STOPPING, lines_of
+from comptroller.http.exchange import PIECEWISE, STOPPING_DURING_WRITE, lines_of
 from comptroller.http.server.asgi import AsgiCall
 from comptroller.http.server.outgoing import Outgoing
 from comptroller.http.server.refusals import STATUS_LINES, malformed, refusal
@@ -377,10 +377,13 @@ class Connection(asyncio.Protocol):
         return self.out.is_closing and not self.out.is_lingering and self.out.is_drained()
 
     def give_up(self) -> None:
-        """Rejects a pending request, because the server stops."""
+        """Answers a write that the core executes, without its outcome: the server stops.
+
+        The application answers all other pending requests.
+        """
         if self._active is not None and self._call is None:
             self._active = None
-            self._reject(503, STOPPING)
+            self._reject(504, STOPPING_DURING_WRITE)
 
     def _expect(self) -> None:
         self._idle_until = inf
@@ -415,7 +418,7 @@ class Connection(asyncio.Protocol):
             is_parsed = self._request is not None and self._request.target != b""
             is_head = is_parsed and self._parser.get_method() == b"HEAD"
             self.out.write(head if is_head else head + body)
-        if status in (408, 503):
+        if status in (408, 504):
             self.out.end()
         else:
             self.out.close()

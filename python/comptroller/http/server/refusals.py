@@ -1,4 +1,4 @@
-"""The responses of a connection to requests that reach neither the core nor the application."""
+"""The error responses of a connection, which the application does not send."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STATUS_LINES = {
 
 def refusal(status: int, detail: str, request_id: str, date: bytes) -> tuple[bytes, bytes]:
     """Returns the head and the body of a problem document; `date` is a header line."""
-    code = "unavailable" if status == HTTPStatus.SERVICE_UNAVAILABLE else "invalid-request"
+    code = "outcome-unknown" if status == HTTPStatus.GATEWAY_TIMEOUT else "invalid-request"
     body = problems.document(error_for(code, status, detail), request_id)
     fields = (
         f"content-type: {problems.CONTENT_TYPE.decode()}\r\ncontent-length: {len(body)}\r\n"
