@@ -5,7 +5,9 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import date
 from itertools import chain, islice, repeat
 from operator import eq, itemgetter
@@ -21,7 +23,16 @@ from comptroller._core import microseconds
 from comptroller.bulk.files import refuse_existing, refuse_open_store, refuse_store, whole_file
 from comptroller.bulk.streams import interruptible
 from comptroller.decoding import NOT_JSON
-from comptroller.errors import Error, from_os_error, invalid, require, unavailable, unusable
+from comptroller.errors import (
+    Error,
+    OutcomeUnknown,
+    Unavailable,
+    from_os_error,
+    invalid,
+    require,
+    unavailable,
+    unusable,
+)
 
 if TYPE_CHECKING:
     from comptroller.arguments import Timestamp
@@ -107,18 +118,39 @@ def archive(journal: Journal, before: Timestamp, out: str) -> Archived:
         raise invalid("out", f"{out} names no Parquet file; end it in .parquet")
     refuse_existing(out)
     first = journal.first()
-    with TemporaryDirectory() as folder, whole_file(out) as part:
-        lines = Path(folder) / "entries.ndjson"
-        count = _write_lines(journal, end, lines)
-        if not count:
-            raise invalid("before", "no entry that is still in the journal was recorded before it")
-        _copy(lines, part, out)
-        root = _root_of(journal, part, first, count)
-        with part.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    archived = Archived(out, first, first + count, sha256, root)
-    journal.remove_archived(archived)
+    written: os.stat_result | None = None
+    try:
+        with TemporaryDirectory() as folder, whole_file(out) as part:
+            lines = Path(folder) / "entries.ndjson"
+            count = _write_lines(journal, end, lines)
+            if not count:
+                message = "no entry that is still in the journal was recorded before it"
+                raise invalid("before", message)
+            _copy(lines, part, out)
+            root = _root_of(journal, part, first, count)
+            with part.open("rb") as file:
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            written = part.stat()
+        archived = Archived(out, first, first + count, sha256, root)
+        journal.remove_archived(archived)
+    except (OutcomeUnknown, Unavailable):  # the commit may still be found on the disk
+        raise
+    except BaseException:
+        if written is not None:
+            _remove_unneeded(journal, first, out, written)
+        raise
     return archived
+
+
+def _remove_unneeded(journal: Journal, first: int, out: str, written: os.stat_result) -> None:
+    """Removes the file of an archive that failed, if the store still has its entries.
+
+    An interrupt may come after the commit, so the exception does not say whether it has them. A
+    file that another program wrote in its place stays.
+    """
+    with suppress(Error, OSError):
+        if journal.first() == first and os.path.samestat(Path(out).stat(), written):
+            Path(out).unlink()
 
 
 def verify_archives(

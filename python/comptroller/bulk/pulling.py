@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 _PAGE = 1000
+# The most ids that a pull remembers, about 15 MB; after them it reads each changed record.
+_MAX_REMEMBERED = 100_000
+# Each change of a record of these kinds sets a later updated_at, by which _merged finds an outdated
+# record. Addresses and controls have none; a claim that raises last_claim_all_at of its group, and
+# the load of an implied identity, can keep it.
+_ALWAYS_DATED = {"claims", "orchestrations"}
 
 
 def pull(
@@ -191,6 +197,8 @@ class _Changed:
         self._marks = [(0, self._after)]  # the rows before a place of the feed
         self._count = 0
         self._read: ChangePage | None = None
+        # The ids of rows that the load may not have committed yet; see _ALWAYS_DATED.
+        self._yielded: set[str] = set()
 
     def first_page(self) -> ChangePage:
         """Reads the page at the place."""
@@ -199,6 +207,7 @@ class _Changed:
 
     def __iter__(self) -> Iterator[Any]:
         for id in self._place.again:
+            self._remember(id)
             yield from self._counted(_find(self._source, self._kind, id))
         has_more = True
         while has_more:
@@ -219,10 +228,21 @@ class _Changed:
         elif changes[-1].after is not None:
             merged = _merged(None if changes[0].before is None else self._stored(id), changes)
             found = _find(self._source, self._kind, id) if merged is None else None
+            if self._kind not in _ALWAYS_DATED:
+                self._remember(id)
             yield from self._counted(_decoded(self._kind, merged) if merged else found)
 
+    def _remember(self, id: str) -> None:
+        if len(self._yielded) < _MAX_REMEMBERED:
+            self._yielded.add(id)
+
     def _stored(self, id: str) -> dict[str, Any] | None:
-        """Returns the record of the target as the feed shows records: documents are texts."""
+        """Returns the record of the target as the feed shows records: documents are texts.
+
+        Returns None if there is none, or if this pull may have yielded a later row of it.
+        """
+        if id in self._yielded or len(self._yielded) == _MAX_REMEMBERED:
+            return None
         found = _find(self._target, self._kind, id)
         documents = _documents(self._kind)
         return found and {

@@ -207,7 +207,8 @@ class Journal:
 
         The tree of the journal stays: checkpoints, proofs of later entries and `verify` go on. The
         store is verified first, and an entry ``journal.archive`` has the SHA-256 of the file and
-        the digest of all records. Entries are deleted only when the file is durable.
+        the digest of all records. Entries are deleted only when the file is durable. If the
+        store refuses to delete them, or an interrupt prevents it, the file is removed.
 
         Args:
             before: the time; a day is its start in UTC.
@@ -217,7 +218,11 @@ class Journal:
         Raises:
             InvalidRequest: no entry was recorded before that time, or the path is of a store, or
                 has another suffix.
-            Unusable: the file exists or cannot be written; or a record or an entry was altered.
+            Unusable: the file exists or cannot be written; a record or an entry was altered; or a
+                webhook has not had the events of these entries.
+            Unavailable, OutcomeUnknown: the store did not delete the entries in time, or its disk
+                or connection failed meanwhile. The file is kept, because it may be all that has
+                them; `first` says whether the store has them still.
             MissingExtra: DuckDB is not installed.
         """
         from comptroller.bulk.archiving import archive

@@ -13,7 +13,7 @@ import pytest
 from comptroller import errors
 from comptroller.bulk.loading import LoadResult
 from comptroller.host import Host
-from lines import at, claim, load, orchestration
+from lines import address, at, claim, group, load, orchestration
 
 pytest.importorskip("httpx2")
 
@@ -88,6 +88,83 @@ def test_a_record_that_differs_here_is_read_again(
     operator.claims.submit(sent["id"], tx_hash="0x1")
     assert counts(pulling.pull(operator, here, "claims")) == (0, 1, 0, 0)
     assert here.claims.get(sent["id"]) == operator.claims.get(sent["id"])
+
+
+def rename_address(operator: comptroller.Service, id: str) -> None:
+    operator.reward_addresses.update(id, name="new")
+
+
+def attribute(operator: comptroller.Service, id: str) -> None:
+    other = group()
+    load(operator, "payout-groups", other, customer_id="acme")
+    operator.reward_addresses.update(id, payout_group_id=other["id"])
+
+
+def observe(operator: comptroller.Service, id: str) -> None:
+    operator.reward_addresses.observe(id, status="ACTIVE")
+
+
+def rename_group(operator: comptroller.Service, id: str) -> None:
+    operator.payout_groups.update(id, name="new")
+
+
+def claim_all(operator: comptroller.Service, id: str) -> None:
+    paid = claim(payout_group_id=id, onchain_status="CONFIRMED", confirmed_at=at(1))
+    load(operator, "claims", paid, customer_id="acme")
+
+
+#: By kind: two changes of a record, of which one at most sets a later updated_at.
+TWO_CHANGES = [
+    ("reward-addresses", rename_address, attribute),
+    ("reward-addresses", attribute, rename_address),
+    ("reward-addresses", rename_address, observe),
+    ("payout-groups", rename_group, claim_all),
+    ("payout-groups", claim_all, rename_group),
+]
+MADE = {"reward-addresses": address, "payout-groups": group}
+
+
+@pytest.mark.parametrize(("kind", "first", "second"), TWO_CHANGES)
+def test_a_record_that_changed_on_two_pages_of_the_feed_arrives(
+    operator: comptroller.Service,
+    here: comptroller.Service,
+    kind: str,
+    first: Callable[[comptroller.Service, str], None],
+    second: Callable[[comptroller.Service, str], None],
+) -> None:
+    def add(count: int) -> None:
+        load(operator, kind, *(MADE[kind]() for _ in range(count)), customer_id="acme")
+
+    changed = MADE[kind](name="old")
+    load(operator, kind, changed, customer_id="acme")
+    pulling.pull(operator, here, kind)
+    add(989)
+    first(operator, changed["id"])
+    add(30)
+    second(operator, changed["id"])
+    result = pulling.pull(operator, here, kind)
+    assert (result.inserted, result.rejected) == (1019, 0)
+    resource = kind.replace("-", "_")
+    copied, original = (getattr(each, resource).get(changed["id"]) for each in (here, operator))
+    assert copied == original
+    assert copied.name == "new"
+
+
+@pytest.mark.slow
+def test_a_pull_of_more_changes_than_it_remembers_is_exact(
+    operator: comptroller.Service, here: comptroller.Service
+) -> None:
+    changed = address(name="old")
+    load(operator, "reward-addresses", changed, customer_id="acme")
+    pulling.pull(operator, here, "reward-addresses")
+    added = [address() for _ in range(100_989)]
+    load(operator, "reward-addresses", *added, customer_id="acme")
+    rename_address(operator, changed["id"])
+    load(operator, "reward-addresses", *(address() for _ in range(30)), customer_id="acme")
+    observe(operator, changed["id"])
+    assert pulling.pull(operator, here, "reward-addresses").inserted == 101_019
+    copied = here.reward_addresses.get(changed["id"])
+    assert (copied.name, copied.status) == ("new", "ACTIVE")
 
 
 def test_a_caller_without_the_feed_reads_everything(

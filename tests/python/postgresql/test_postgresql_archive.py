@@ -7,7 +7,8 @@ from pathlib import Path
 
 import comptroller
 import pytest
-from postgresql_server import Connection
+from postgresql_proxy import Batch, Proxy
+from postgresql_server import Connection, Server
 from state_folder import state_folder  # noqa: F401
 from test_journal_archive import *  # noqa: F403
 from test_journal_archive import LATER, identities
@@ -70,3 +71,25 @@ def test_an_entry_that_is_not_archived_is_not_deleted(store: str, tmp_path: Path
         identities(svc, "carol")
         with pytest.raises(RuntimeError, match="is never deleted"):
             other.execute("DELETE FROM journal")
+
+
+def test_the_file_is_kept_if_the_outcome_is_unknown(
+    store: str, tmp_path: Path, server: Server
+) -> None:
+    file = tmp_path / "old.parquet"
+
+    def before(batch: Batch) -> bool:
+        return not (file.exists() and b"COMMIT\0" in batch.data)  # loses the answer
+
+    database = store.rpartition("?")[0].rpartition("/")[2]
+    with Proxy(server, before) as proxy, comptroller.open(store) as direct:
+        size = len(direct.journal.list())
+        with (
+            comptroller.open(proxy.server.address(database)) as svc,
+            pytest.raises(comptroller.OutcomeUnknown),
+        ):
+            svc.journal.archive(LATER, file)
+        while direct.journal.first() == 0:  # the COMMIT is sent after the caller has the error
+            pass
+        assert direct.journal.first() == size
+        assert direct.journal.verify(archives=file).archived == size

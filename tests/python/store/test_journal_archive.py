@@ -11,10 +11,12 @@ import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import comptroller
 import pytest
+from held_writer import while_writing
 
 pytest.importorskip("duckdb")
 polars = pytest.importorskip("polars")
@@ -234,6 +236,7 @@ def test_what_cannot_be_archived_stays(store: Path, tmp_path: Path) -> None:
     with comptroller.open(store) as svc:
         with pytest.raises(comptroller.Unusable, match="no entry was archived"):
             svc.journal.archive(LATER, tmp_path / "other.parquet")
+        assert not (tmp_path / "other.parquet").exists()
         assert len(svc.journal.list()) == size
 
 
@@ -332,10 +335,67 @@ def test_events_that_a_webhook_has_not_had_are_not_archived(store: Path, tmp_pat
     with comptroller.open(store) as svc:
         webhook = svc.webhooks.create(url="https://hooks.example.com/")
         identities(svc, "carol")
-        with pytest.raises(comptroller.Unusable, match=f"webhook {webhook.id} has not had"):
-            svc.journal.archive(LATER, tmp_path / "1.parquet")
+        file = tmp_path / "old.parquet"
+        for _ in range(2):
+            with pytest.raises(comptroller.Unusable, match=f"webhook {webhook.id} has not had"):
+                svc.journal.archive(LATER, file)
+            assert list(tmp_path.glob("old.parquet*")) == []
         svc.webhooks.delete(webhook.id)
-        assert svc.journal.archive(LATER, tmp_path / "2.parquet").size > 10
+        assert svc.journal.archive(LATER, file).size > 10
+        assert svc.journal.verify(archives=file).ok
+
+
+_WAITING = """
+import sys, comptroller
+with comptroller.open(sys.argv[1]) as svc:
+    try:
+        svc.journal.archive("2100-01-01", sys.argv[2])
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_an_archive_that_waits_for_another_write_can_be_interrupted(
+    store: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "old.parquet"
+
+    def interrupt() -> None:
+        command = [sys.executable, "-c", _WAITING, str(store), str(file)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as waiting:
+            while not file.exists():
+                assert waiting.poll() is None
+            waiting.send_signal(signal.SIGINT)
+            assert waiting.communicate(timeout=30)[0] == "interrupted\n"
+
+    with comptroller.open(store) as svc:
+        texts = list(svc.journal.texts())
+        while_writing(svc, interrupt)
+        assert list(svc.journal.texts()) == texts
+        assert not file.exists()
+        assert svc.journal.archive(LATER, file).size == len(texts)
+
+
+def test_an_interrupt_after_the_entries_were_removed_keeps_the_file(
+    store: Path, tmp_path: Path
+) -> None:
+    def interrupt(frame: FrameType, event: str, _value: object) -> None:
+        if (event, frame.f_code.co_name) == ("return", "remove_archived"):
+            raise KeyboardInterrupt
+
+    file = tmp_path / "old.parquet"
+    with comptroller.open(store) as svc:
+        texts = list(svc.journal.texts())
+        before = sys.getprofile()
+        sys.setprofile(interrupt)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                svc.journal.archive(LATER, file)
+        finally:
+            sys.setprofile(before)
+        assert svc.journal.first() == len(texts)
+        assert polars.read_parquet(file)["entry"].to_list() == texts
+        assert svc.journal.verify(archives=file).archived == len(texts)
 
 
 def test_a_client_that_missed_nothing_goes_on_after_an_archive(store: Path, tmp_path: Path) -> None:
