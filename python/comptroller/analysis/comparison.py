@@ -14,8 +14,8 @@ from comptroller.analysis.reconciliation import STATUSES
 from comptroller.analysis.table import rows_of
 from comptroller.bulk.parquet import quote_name
 
-#: The members of amounts, and the members of their assets.
-ASSETS = {"source_amount": "source_asset", "amount": "asset_type", "balance": "asset_type"}
+#: The members of amounts that are added up, and the members of their assets.
+ASSETS = {"source_amount": "source_asset", "amount": "asset_type"}
 _SQL_TYPES = {
     "amount": "DECIMAL(38, 18)",
     "timestamp": "TIMESTAMPTZ",
@@ -160,7 +160,10 @@ class Comparison:
         return ", ".join(["h.k0 IS NOT NULL AS h_keyed", "t.row_number AS row_there", *values])
 
     def _differ(self, name: str) -> str:
-        return f"({self._fold('h', name)} IS DISTINCT FROM {self._fold('t', name)})"
+        h, t = (self._fold(side, name) for side in ("h", "t"))
+        if self._types[name] not in _SQL_TYPES:  # a file may quote its empty cells
+            h, t = (f"nullif({each}, '')" for each in (h, t))
+        return f"({h} IS DISTINCT FROM {t})"
 
     @property
     def _is_different(self) -> str:

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, time
 from decimal import Decimal
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from comptroller.bulk.formulas import escape_formula
@@ -88,10 +87,12 @@ def _number(number: float) -> str:
 
 def csv_of(frame: polars.DataFrame) -> str:
     """Returns all rows as CSV, with the exact values that `comptroller query` writes."""
-    rows = chain([frame.columns], frame.iter_rows())
     texts = ("String", "Enum", "Categorical")
     are_free = [str(type).startswith(texts) for type in frame.dtypes]
-    return csv_lines(([_exact(value) for value in row] for row in rows), are_free)
+    header = csv_lines([frame.columns], [True] * frame.width)
+    return header + csv_lines(
+        ([_exact(each) for each in row] for row in frame.iter_rows()), are_free
+    )
 
 
 def csv_lines(rows: Iterable[Sequence[str | None]], are_free: Sequence[bool]) -> str:

@@ -99,6 +99,8 @@ def _cast_members(
         if name not in frame.columns:
             continue
         column = frame[name]
+        if type in _CONVERTERS and column.dtype == polars.String:
+            column = column.set(column == "", None)  # a file may quote its empty cells
         typed = _CONVERTERS.get(type, _texts)(column)
         is_wrong = (typed.is_null() & column.is_not_null()).arg_true()
         if len(is_wrong):

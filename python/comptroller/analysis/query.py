@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -82,8 +83,8 @@ class Query:
         Raises InvalidRequest if two columns of JSON have the same name.
         """
         names = [column.name for column in self.columns]
-        if is_json and len(set(names)) < len(names):
-            raise invalid("sql", "two columns have one name, invalid in JSON; rename one with AS")
+        if is_json:
+            self._refuse_equal_names()
         header = b"[" if is_json else csv_lines([names], [True] * len(names)).encode()
         before = header
         for part in self._core_text(is_json):
@@ -112,11 +113,23 @@ class Query:
                 raise _EXCEPTIONS.get(kind, duckdb.Error)(error.detail) from None
 
     def table(self) -> Table:
-        """Runs the query; returns all rows. Intervals are durations, which have no months."""
+        """Runs the query; returns all rows. Intervals are durations, which have no months.
+
+        Raises InvalidRequest if two columns have the same name.
+        """
         with _refusing():
             return Table(run_interruptibly(self._frame, self.interrupt))
 
+    def _refuse_equal_names(self) -> None:
+        names = Counter(column.name for column in self.columns)
+        name, count = names.most_common(1)[0]
+        if count > 1:
+            raise invalid(
+                "sql", f"{count} columns have the name {name}; rename all but one with AS"
+            )
+
     def _frame(self) -> polars.DataFrame:
+        self._refuse_equal_names()
         if not any(plain.lacks_in_polars(each.type) for each in self.columns):
             return polars.DataFrame(self)
         values = []

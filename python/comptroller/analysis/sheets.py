@@ -42,7 +42,9 @@ def add_rows(
         shares: the columns to show as percentages.
     """
     sheet = workbook.add_worksheet(name)
-    sheet.write_row(0, 0, frame.columns, workbook.add_format({"bold": True}))
+    bold = workbook.add_format({"bold": True})
+    for place, column_name in enumerate(frame.columns):
+        sheet.write_string(0, place, column_name, bold)  # never a formula
     sheet.freeze_panes(1, 0)
     for place, column in enumerate(frame):
         shown, style = _cells(column, is_share=column.name in shares)

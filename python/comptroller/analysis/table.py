@@ -15,9 +15,10 @@ from comptroller.analysis import plain
 from comptroller.analysis.formatting import columns_of, csv_of
 from comptroller.analysis.rows import FrameRows
 from comptroller.analysis.sheets import add_rows, refuse_long
-from comptroller.bulk.columns import GROUPED_NUMBER, THOUSANDS
+from comptroller.bulk.columns import GROUPED_NUMBER
 from comptroller.bulk.excel import new_workbook
 from comptroller.bulk.files import whole_file
+from comptroller.bulk.mapping import THOUSANDS
 from comptroller.bulk.parquet import quote_name, write_parquet
 from comptroller.bulk.streams import Rows
 from comptroller.display.html import SHOWN_ROWS, html
@@ -152,11 +153,12 @@ TIME = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?"
     r"(Z|[+-][0-9]{2}:[0-9]{2})"
 )
+_DECIMAL = "DECIMAL(38, 18)"
 #: Types of the text columns of files, and the texts that they all must be. A number with a leading
 #: zero is text, such as an account number.
 _TYPES = {
     "BIGINT": r"0|-?[1-9][0-9]{0,17}",
-    "DECIMAL(38, 18)": r"-?(0|[1-9][0-9]{0,19})([.][0-9]{1,18})?",
+    _DECIMAL: r"-?(0|[1-9][0-9]{0,19})([.][0-9]{1,18})?",
     "BOOLEAN": r"true|false",
     "DATE": r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
     "TIMESTAMPTZ": TIME,
@@ -173,18 +175,25 @@ def copy_table(
         name: the name of the table.
         frame: the rows.
         decimal: of a CSV or Excel file, the decimal separator: columns of numbers, and text columns
-            of one type, get an exact type. None for other frames, whose types stay.
+            of one type, get an exact type. With a decimal comma, a text column of numbers with a
+            point stays text. None for other frames, whose types stay.
     """
     place = quote_name(name)
+    with_points = {
+        column.name
+        for column in frame
+        if decimal == "," and column.dtype == polars.String and not _has_only_commas(column)
+    }
     if decimal is not None:
         frame = frame.with_columns(_plain(column, decimal) for column in frame)
     connection.register("rows of the caller", rows_of(frame))
     try:
         source = connection.table('"rows of the caller"')
         casts = {}
-        for column, type in zip(source.columns, source.types, strict=True):
+        for given, column, type in zip(frame.columns, source.columns, source.types, strict=True):
             if decimal is not None and type.id == "varchar":
-                casts[column] = _type_of(source, quote_name(str(column)))
+                found = _type_of(source, quote_name(str(column)))
+                casts[column] = None if found == _DECIMAL and given in with_points else found
             elif type.id.startswith("timestamp") and type.id != "timestamp with time zone":
                 casts[column] = "TIMESTAMP"
         cast = [
@@ -204,11 +213,14 @@ def _plain(column: polars.Series, decimal: str) -> polars.Series:
         numbers = column.fill_nan(None).to_list()
         texts = [None if x is None else format(Decimal(repr(x)).normalize(), "f") for x in numbers]
         return polars.Series(column.name, texts, polars.String)
-    if decimal == "," and column.dtype == polars.String:
-        is_number = column.str.contains(GROUPED_NUMBER)
-        if column.str.contains(",", literal=True).any() and is_number.all():
-            return column.str.replace_all(THOUSANDS, "").str.replace(",", ".", literal=True)
+    if decimal == "," and column.dtype == polars.String and _has_only_commas(column):
+        return column.str.replace_all(THOUSANDS, "").str.replace(",", ".", literal=True)
     return column
+
+
+def _has_only_commas(column: polars.Series) -> bool:
+    """Whether all texts are numbers with a decimal comma, or without decimals."""
+    return column.str.contains(GROUPED_NUMBER).all()
 
 
 def _type_of(source: duckdb.DuckDBPyRelation, column: str) -> str | None:

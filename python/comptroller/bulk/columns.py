@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from comptroller.bulk.floats import float_texts
 from comptroller.bulk.mapping import (
     FREE_TYPES,
+    GROUPED,
     RFC_3339,
     TEXT_TYPES,
+    THOUSANDS,
     WITH_EXPONENT,
     ColumnMapping,
     RowMapping,
@@ -20,9 +22,8 @@ from comptroller.errors import invalid, require, shorten
 if TYPE_CHECKING:
     import polars
 
-#: mapping.GROUPED for polars, and the marks between its thousands.
-GROUPED_NUMBER = r"^[+-]?(\d{1,3}([.\s'\x{2019}]\d{3})+|\d+)(,\d+)?$"
-THOUSANDS = r"[.\s'\x{2019}]"
+#: mapping.GROUPED for polars.
+GROUPED_NUMBER = f"^{GROUPED.pattern}$"
 # Texts that the core reads as times.
 _ZONED = f"^(?i:{RFC_3339.pattern})$"
 _PLAIN_FLOAT = r"^-?\d+(\.\d+)?$"

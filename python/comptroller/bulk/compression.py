@@ -21,6 +21,7 @@ COMPRESSED = frozenset({".gz", ".gzip", ".zst", ".zstd", ".bz2", ".xz", ".zip"})
 _PIECE = 1 << 16
 _MOST_LAYERS = 4
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_CUT_OFF = "Compressed file ended before the end-of-stream marker was reached"  # as of gzip
 _ZIP = b"PK\x03\x04"
 _EMPTY_ZIP = b"PK\x05\x06"
 _WORKBOOK = "xl/workbook.xml"
@@ -171,11 +172,85 @@ class _Zstd(io.RawIOBase):
             raise OSError(str(error)) from error
 
 
+class _Streams(io.RawIOBase):
+    """The content of a file of compressed streams, one after another.
+
+    Data after a stream that is not a stream is an OSError; BZ2File and LZMAFile would ignore it.
+
+    Args:
+        file: the compressed file.
+        decompressor: returns a new decompressor, of one stream.
+        padding: the zero bytes after a stream are a multiple of this; 0 if none are allowed.
+    """
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        decompressor: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor],
+        padding: int = 0,
+    ) -> None:
+        self._file = file
+        self._decompressor = decompressor
+        self._padding = padding
+        self._stream: bz2.BZ2Decompressor | lzma.LZMADecompressor | None = decompressor()
+        self._start = b""  # of the stream, not yet decompressed
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        while len(buffer) and (stream := self._current()) is not None:
+            data, self._start = self._start, b""
+            if not data and stream.needs_input:
+                data = self._read()
+                if not data:
+                    raise EOFError(
+                        "Compressed file ended before the end-of-stream marker was reached"
+                    )
+            try:
+                content = stream.decompress(data, len(buffer))
+            except lzma.LZMAError as error:
+                raise OSError(str(error)) from error
+            if content:
+                buffer[: len(content)] = content
+                return len(content)
+        return 0
+
+    def _current(self) -> bz2.BZ2Decompressor | lzma.LZMADecompressor | None:
+        """Returns the stream to read, after the end of one the next; None at the end."""
+        if self._stream is None or not self._stream.eof:
+            return self._stream
+        zeros = 0
+        data = self._stream.unused_data or self._read()
+        while self._padding and data[:1] == b"\0":
+            rest = data.lstrip(b"\0")
+            zeros += len(data) - len(rest)
+            data = rest or self._read()
+        if zeros and zeros % self._padding:
+            raise OSError(f"{zeros} zero bytes after a stream, not a multiple of {self._padding}")
+        self._start = data
+        self._stream = self._decompressor() if data else None
+        return self._stream
+
+    def _read(self) -> bytes:
+        data = self._file.read(_PIECE)
+        if data is None:
+            raise BlockingIOError("the file has no data yet; give a blocking file")
+        return data
+
+
 _XZ = b"\xfd7zXZ\x00"
+_XZ_PADDING = 4
+
+
+def _xz() -> lzma.LZMADecompressor:
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ)
+
+
 _UNPACKERS: dict[bytes, Callable[[BinaryIO], BinaryIO]] = {
     b"\x1f\x8b": lambda file: cast("BinaryIO", gzip.GzipFile(fileobj=file, mode="rb")),
-    b"BZh": lambda file: cast("BinaryIO", bz2.BZ2File(file, "rb")),
-    _XZ: lambda file: cast("BinaryIO", lzma.LZMAFile(file, "rb")),  # noqa: SIM115
+    b"BZh": lambda file: cast("BinaryIO", _Streams(file, bz2.BZ2Decompressor)),
+    _XZ: lambda file: cast("BinaryIO", _Streams(file, _xz, _XZ_PADDING)),
     b"\x28\xb5\x2f\xfd": lambda file: cast("BinaryIO", _Zstd(file)),
 }
 

@@ -25,8 +25,17 @@ from comptroller.errors import invalid, shorten
 #: The namespace of the ids that ``ids="uuid5"`` makes of other ids: ``uuid5(ID_NAMESPACE, text)``.
 ID_NAMESPACE = UUID("43e17d9e-5c3e-5127-90a8-825666487db7")
 
+# One mark groups the thousands: a second one would be a decimal separator, as would one after a
+# leading 0. A pattern without back-references, for polars.
+_NUMBER = (
+    r"[+-]?([1-9]\d{{0,2}}(({mark}\d{{3}})+|(\s\d{{3}})+|(['\u2019]\d{{3}})+)|\d+)({decimal}\d+)?"
+)
 #: A number with a decimal comma.
-GROUPED = re.compile(r"[+-]?(\d{1,3}([.\s'\u2019]\d{3})+|\d+)(,\d+)?")
+GROUPED = re.compile(_NUMBER.format(mark=r"\.", decimal=","))
+#: A number with a decimal point.
+GROUPED_WITH_POINT = re.compile(_NUMBER.format(mark=",", decimal=r"\."))
+#: The marks between the thousands of a number with a decimal comma.
+THOUSANDS = r"[.\s'\u2019]"
 _DAY = r"(?P<a>\d{1,4})(?P<by>[-./])(?P<b>\d{1,2})(?P=by)(?P<c>\d{1,4})"
 #: A time or a day, with or without an offset.
 TIME = re.compile(
@@ -380,7 +389,7 @@ def _offset(zone: str) -> str:
 def _with_point(name: str, text: str) -> str:
     if GROUPED.fullmatch(text) is None:
         raise invalid(name, f"{shorten(repr(text))} is not a number with a decimal comma")
-    return re.sub(r"[.\s'\u2019]", "", text).replace(",", ".")
+    return re.sub(THOUSANDS, "", text).replace(",", ".")
 
 
 def as_uuid(text: str) -> str:

@@ -21,7 +21,13 @@ from comptroller.bulk import tables
 from comptroller.bulk.compression import content, spool
 from comptroller.bulk.documents import records
 from comptroller.bulk.formats import format_of, separator_of
-from comptroller.bulk.mapping import TIME, ColumnMapping, plain
+from comptroller.bulk.mapping import (
+    GROUPED,
+    GROUPED_WITH_POINT,
+    TIME,
+    ColumnMapping,
+    plain,
+)
 from comptroller.bulk.pipes import NamedFile
 from comptroller.bulk.table_files import table_file
 from comptroller.description import core_description, derived_members, members
@@ -33,12 +39,9 @@ _FITS = 0.5  # what a fitting type adds to the similarity of the names, which is
 _IS_REQUIRED = 0.1  # what a required member adds
 _LIKE = 0.6  # the similarity of names that decides between columns of a type
 _NUMBER = re.compile(r"[+-]?\d+([.,\s'\u2019]\d+)*")
-# Amounts that show their decimal separator, and those that may have a mark of thousands instead.
-_WITH_COMMA = re.compile(
-    r"[+-]?(\d*,(\d{1,2}|\d{4,})|0,\d+|\d+([.\s'\u2019]\d{3})+,\d+|\d+(\.\d{3}){2,})"
-)
-_WITH_POINT = re.compile(r"[+-]?(\d*\.(\d{1,2}|\d{4,})|0\.\d+|\d+(,\d{3})+\.\d+|\d+(,\d{3}){2,})")
-_EITHER = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+# The numbers that have each decimal separator; a text may be both.
+_OF_SEPARATOR = {",": GROUPED, ".": GROUPED_WITH_POINT}
+_WITHOUT_WHOLE = re.compile(r"^[+-]?(?=[.,]\d)")
 _TYPES = {"amount": "numbers", "timestamp": "times"}
 
 Texts: TypeAlias = Sequence[str]
@@ -247,19 +250,18 @@ def _options(values: Mapping[str, Sequence[object]], given: ColumnMapping) -> It
         yield f'# tz = "UTC"  # {what}'
     if given.dayfirst is None:
         yield from _dayfirst([each for each in found.values() if each["by"] != "."])
-    others = [str(each) for each in values["uuid"] if not _is_uuid(str(each))]
-    if others and given.ids is None:
-        yield f'ids = "uuid5"  # makes UUIDs of ids such as {others[0]}'
+    if given.ids is None:
+        yield from _ids([str(each).strip() for each in values["uuid"]])
     floats = [each for each in values["amount"] if isinstance(each, float)]
     if floats and given.floats is None:
         yield f'floats = "shortest"  # accepts numbers such as {floats[0]!r} as decimals'
 
 
 def _decimal(amounts: Texts) -> Iterator[str]:
-    comma, point, either = (
-        next((each for each in amounts if pattern.fullmatch(each.strip())), None)
-        for pattern in (_WITH_COMMA, _WITH_POINT, _EITHER)
-    )
+    found: dict[str, str] = {}
+    for each in amounts:
+        found.setdefault(_decimal_separators(each.strip()), each)
+    comma, point, either = (found.get(separators) for separators in (",", ".", ",."))
     if comma and point:
         yield f'# decimal = ","  # choose: {comma} has a decimal comma, {point} a decimal point'
     elif comma:
@@ -271,6 +273,14 @@ def _decimal(amounts: Texts) -> Iterator[str]:
             f'# decimal = ","  # choose: {either} may be {fraction} or {whole}, and no other '
             "amount shows which; without this line, the point is the decimal mark"
         )
+
+
+def _decimal_separators(amount: str) -> str:
+    """Returns those of "," and "." that may separate the decimals of an amount that has one."""
+    if "," not in amount and "." not in amount:
+        return ""
+    whole = _WITHOUT_WHOLE.sub(r"\g<0>0", amount)  # ,5 is 0,5
+    return "".join(each for each, of in _OF_SEPARATOR.items() if of.fullmatch(whole))
 
 
 def _dayfirst(days: Sequence[re.Match[str]]) -> Iterator[str]:
@@ -287,6 +297,21 @@ def _dayfirst(days: Sequence[re.Match[str]]) -> Iterator[str]:
         f"# dayfirst = true  # fill in true or false: {days[0][0]} may begin with the day or the "
         f"month; {why}"
     )
+
+
+def _ids(ids: Texts) -> Iterator[str]:
+    unknown = [each for each in ids if _uuid(each) is None]
+    if 0 < len(unknown) < len(ids):
+        verb, them = ("is not a UUID", "it") if len(unknown) == 1 else ("are not UUIDs", "them")
+        yield (
+            f'# ids = "uuid5"  # choose: {len(unknown)} of {len(ids)} ids {verb}, such as '
+            f"{_quote(unknown[0])}; correct {them}, or use this line to make new UUIDs of {them}"
+        )
+        return
+    # The core reads UUIDs with hyphens only.
+    others = unknown or [each for each in ids if _uuid(each) != each.lower()]
+    if others:
+        yield f'ids = "uuid5"  # makes UUIDs of ids such as {_quote(others[0])}'
 
 
 def _may_be(name: str, member: str, wanted: Mapping[str, Mapping[str, object]]) -> bool:
@@ -341,11 +366,12 @@ def _has_word_of(name: str, member: str) -> bool:
     return any(each.startswith(word) or word.startswith(each) for word in words for each in own)
 
 
-def _is_uuid(text: str) -> bool:
+def _uuid(text: str) -> str | None:
+    """Returns the UUID that a text is, also without hyphens or in braces, if any."""
     try:
-        return len(text) == 36 and bool(UUID(text))
+        return str(UUID(text))
     except ValueError:
-        return False
+        return None
 
 
 def _letters(name: str) -> str:

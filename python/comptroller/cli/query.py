@@ -64,7 +64,7 @@ def query(
 
     \b
     comptroller query "DESCRIBE claims"
-    comptroller query "FROM claims JOIN owners ON payout_group_id = owners.id" --with owners=o.csv
+    comptroller query "FROM claims JOIN owners USING (payout_group_id)" --with owners=owners.csv
     comptroller query "FROM claims WHERE onchain_status = 'FAILED'" --out failed.csv
     """  # noqa: D301
     if out == "-":

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import comptroller
 import pytest
@@ -96,6 +97,66 @@ def test_integers_beyond_64_bits_are_exact(
 ) -> None:
     (row,) = store.query("SELECT max(n) AS n FROM t", t=[{"n": value}, {"n": None}]).to_dicts()
     assert row["n"] == (str(value) if expected is None else expected)
+
+
+ZURICH = ZoneInfo("Europe/Zurich")
+DIGITS_18 = Decimal("0.123456789012345678")
+DIGITS_30 = 123456789012345678901234567890
+# the values of a column of rows, and what a query returns
+COLUMNS: list[tuple[list[Any], list[Any]]] = [
+    ([NOON, NOON.astimezone(ZURICH)], [NOON, NOON]),
+    ([NOON.astimezone(ZURICH), NOON], [NOON, NOON]),
+    *(
+        (values, [each.isoformat() for each in values])
+        for values in (
+            [NOON, NOON.replace(tzinfo=None)],
+            [NOON.replace(tzinfo=None), NOON],
+            [NOON.replace(tzinfo=None), NOON.astimezone(ZURICH)],
+            [NOON, NOON.date()],
+        )
+    ),
+    ([1.5, None, 2], [1.5, None, 2.0]),
+    ([2, 1.5], [2.0, 1.5]),
+    ([1.5, 2**53 + 1], ["1.5", str(2**53 + 1)]),
+    ([1.5, 10**400], ["1.5", str(10**400)]),
+    ([Decimal("1.5"), 2], [Decimal("1.5"), Decimal(2)]),
+    ([2, Decimal("1.5")], [Decimal(2), Decimal("1.5")]),
+    ([1.5, DIGITS_18], ["1.5", str(DIGITS_18)]),
+    ([1e-7, DIGITS_18], ["0.0000001", str(DIGITS_18)]),
+    ([Decimal(DIGITS_30), DIGITS_18], [str(DIGITS_30), str(DIGITS_18)]),
+    ([Decimal("1" * 39)], ["1" * 39]),
+    ([Decimal("1e400"), Decimal("-1e400000000")], ["1E+400", "-1E+400000000"]),
+    ([Decimal("Infinity"), Decimal(1)], ["Infinity", "1"]),
+    ([Decimal("NaN"), Decimal(1)], [None, Decimal(1)]),
+    ([float("inf"), float("nan")], [float("inf"), None]),
+    ([True, 1], ["true", "1"]),
+    ([1, True], ["1", "true"]),
+    ([{"x": 1}, {"x": None}], [{"x": 1}, {"x": None}]),
+    ([{"x": 1}, {"y": 2}], ['{"x": 1}', '{"y": 2}']),
+    ([{"x": {"y": 1}}, {"x": {"z": 2}}], ['{"x": {"y": 1}}', '{"x": {"z": 2}}']),
+    ([{"x": Decimal("Infinity")}], ['{"x": "Infinity"}']),
+    ([[{"x": 1}], [{"y": 2}]], ['[{"x": 1}]', '[{"y": 2}]']),
+    ([["a"], ("b", None)], ['["a"]', '["b", null]']),
+    ([("a",), ("b",)], [["a"], ["b"]]),
+    ([["a"], [1]], ['["a"]', "[1]"]),
+    ([[True], [1]], ["[true]", "[1]"]),
+    (["\ud800"], ["\\ud800"]),
+]
+
+
+@pytest.mark.parametrize(("values", "expected"), COLUMNS)
+def test_no_value_of_rows_changes(
+    store: comptroller.Service, values: list[Any], expected: list[Any]
+) -> None:
+    rows = [{"n": n, "x": value} for n, value in enumerate(values)]
+    found = [row["x"] for row in store.query("SELECT x FROM t ORDER BY n", t=rows).to_dicts()]
+    assert (found, [*map(type, found)]) == (expected, [*map(type, expected)])
+
+
+def test_no_number_of_json_changes(store: comptroller.Service, tmp_path: Path) -> None:
+    (tmp_path / "t.ndjson").write_text(f'{{"x":{DIGITS_30}}}\n{{"x":{DIGITS_18}}}\n')
+    found = store.query("SELECT x FROM t", t=tmp_path / "t.ndjson").to_dicts()
+    assert found == [{"x": str(DIGITS_30)}, {"x": str(DIGITS_18)}]
 
 
 SPAN = timedelta(days=2, hours=4, microseconds=7)
@@ -241,9 +302,35 @@ def test_the_command_takes_the_options_of_files(run: Run, tmp_path: Path) -> Non
     assert run(*words, "--separator", "|", "--decimal", ",").json == [{"s": "0.5"}]
 
 
+# texts of a column, and its values with a decimal comma
+WITH_COMMA = [
+    (["1.655", "2.300"], [1655, 2300]),
+    (["1.655", "2.300", "1,0"], [1655, 2300, 1]),
+    (["1 234", "1'234'567", ""], [1234, 1234567, None]),
+    (["-1.655,5", "0"], [Decimal("-1655.5"), 0]),
+    (["12", "-3"], [12, -3]),
+    (["1.655", "1.5"], ["1.655", "1.5"]),
+    (["0.123"], ["0.123"]),
+    (["1'234.567", "1,5"], ["1'234.567", "1,5"]),
+    (["007", "008"], ["007", "008"]),
+    (["true", "false"], [True, False]),
+]
+
+
+@pytest.mark.parametrize(("texts", "expected"), WITH_COMMA)
+def test_a_decimal_comma_holds_for_each_column(
+    store: comptroller.Service, tmp_path: Path, texts: list[str], expected: list[object]
+) -> None:
+    rows = [f"{n};{text}" for n, text in enumerate(texts)]
+    (tmp_path / "t.csv").write_text("\n".join(["n;amount", *rows, ""]))
+    sql = "SELECT amount FROM t ORDER BY n"
+    found = store.query(sql, {"decimal": ","}, t=tmp_path / "t.csv")
+    assert [row["amount"] for row in found.to_dicts()] == expected
+
+
 ALL_TYPES = """
     SELECT id, amount, addresses, created_at, DATE '2026-01-31' AS day, 123456789012345678 AS large,
-      true AS yes, NULL AS nothing, '=1+1' AS formula, 0.5::DOUBLE AS half
+      true AS yes, NULL AS nothing, '=1+1' AS formula, 1 AS "=2+2", 0.5::DOUBLE AS half
     FROM claims ORDER BY id
 """
 
@@ -258,10 +345,12 @@ def test_the_command_writes_sheets_and_pages(run: Run, tmp_path: Path, amount: s
     page = (tmp_path / "x.html").read_text(encoding="utf-8")
     assert "Copy as CSV" in page
     assert amount in page
+    assert r"\u0027=2+2" in page  # the header, in the CSV to copy
     sheet = fastexcel.read_excel(tmp_path / "x.xlsx").load_sheet(0).to_polars()
     (row,) = sheet.to_dicts()
     assert row["amount"] == (1.5 if amount == "1.5" else amount)
     assert (row["large"], row["yes"], row["formula"]) == ("123456789012345678", True, "=1+1")
+    assert row["=2+2"] == 1  # the header is a text, too
     assert (row["addresses"], f"{row['day']:%Y-%m-%d}") == ('["a", "b"]', "2026-01-31")
     assert row["created_at"].isoformat() == "2026-01-31T12:00:00"
     for suffix in ("xlsx", "html"):

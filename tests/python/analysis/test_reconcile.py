@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
+from zoneinfo import ZoneInfo
 
 import comptroller
 import pytest
@@ -22,6 +28,7 @@ xlsxwriter = pytest.importorskip("xlsxwriter")
 
 LARGE = Decimal("99999999999999999999.999999999999999999")
 LEAST = Decimal("0.000000000000000001")
+DIGITS_18 = Decimal("0.123456789012345678")
 HASH = "0x" + "aB" * 32
 EVM = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 BASE58 = "So11111111111111111111111111111111111111112"
@@ -115,6 +122,24 @@ def test_rows_without_a_key_are_apart(store: comptroller.Service) -> None:
     theirs = pl.DataFrame({"tx_hash": [None, None, "h"], "amount": ["1", "2", "1"]})
     found = store.reconcile("claims", theirs, on="tx_hash", compare=[])
     assert statuses(found) == {"matched": (1, 1), "no_key": (1, 2)}
+
+
+def test_balances_have_no_sum(store: comptroller.Service) -> None:
+    """Their asset is that of the address's group, which a file of balances does not have."""
+    theirs = pl.DataFrame({"address_id": [str(uuid4())], "balance": ["1"]})
+    found = store.reconcile("balances", theirs, on="address_id")
+    assert statuses(found) == {"missing_here": (0, 1)}
+    assert found.sums.to_dicts() == []
+
+
+def test_a_quoted_empty_cell_is_a_member_that_is_not_set(
+    store: comptroller.Service, tmp_path: Path
+) -> None:
+    loaded(store, "claims", claim("a"))
+    lines = ['"id","amount","tx_hash","confirmed_at"', '"a","1.50","",""']
+    (tmp_path / "theirs.csv").write_text("\n".join(lines))
+    found = store.reconcile("claims", tmp_path / "theirs.csv", on="id")
+    assert (found.is_equal, found.differing) == (True, {})
 
 
 def test_sums_are_exact_by_asset(store: comptroller.Service) -> None:
@@ -267,6 +292,91 @@ def test_floats_are_refused_unless_accepted(store: comptroller.Service) -> None:
     with pytest.raises(InvalidRequest, match=r"amount: row 1: 1655.39 is a float"):
         store.reconcile("claims", theirs, on="id")
     assert store.reconcile("claims", theirs, on="id", floats="shortest").is_equal
+
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
+NAIVE = NOON.replace(tzinfo=None)
+# a member of two rows, the options, and whether they equal the records; or why one is refused
+MIXED: list[tuple[str, list[Any], dict[str, Any], bool | str]] = [
+    ("amount", [Decimal("1.5"), 2], {}, True),
+    ("amount", [Decimal("1.5"), "2"], {}, True),
+    ("amount", [Decimal("1.5"), "2"], {"decimal": ","}, True),
+    ("amount", ["1,5", Decimal("2.000")], {"decimal": ","}, True),
+    ("amount", [1.5, Decimal("2")], {"floats": "shortest"}, True),
+    ("amount", [1.5, DIGITS_18], {"floats": "shortest"}, False),
+    ("amount", [Decimal("1.5" + "0" * 40), 2], {}, True),
+    ("amount", [Decimal("NaN"), 2], {}, False),
+    ("amount", ["1.5", 2.0], {}, "row 2: 2.0 is a float"),
+    ("amount", [2, 1.5], {}, "row 2: 1.5 is a float"),
+    ("amount", [1, float("inf")], {"floats": "shortest"}, "row 2: inf is not a finite number"),
+    ("amount", [1, Decimal("Infinity")], {}, "row 2: 'Infinity' is not a plain decimal number"),
+    ("amount", [Decimal("1e400"), 1], {}, r"row 1: '1E\+400' is not a plain decimal number"),
+    ("amount", [1, Decimal("1e-400")], {}, r"row 2: '1E-400' is not a plain decimal number"),
+    ("amount", [1, Decimal("1" * 39)], {}, "row 2: '1{39}' is not a plain decimal number"),
+    ("amount", [Decimal(10**29), DIGITS_18], {}, "row 1: '10{29}' is not a plain decimal number"),
+    ("created_at", [NOON, NAIVE], {}, "row 2: 2026-01-31T12:00:00 has no time zone"),
+    ("created_at", [NAIVE, NOON], {}, "row 1: 2026-01-31T12:00:00 has no time zone"),
+    ("created_at", [NAIVE, NOON], {"tz": "UTC"}, True),
+    ("created_at", [NOON, NAIVE], {"tz": "Europe/Zurich"}, False),
+    ("created_at", [NAIVE + timedelta(hours=1), NOON], {"tz": "Europe/Zurich"}, True),
+    ("created_at", [NOON.astimezone(ZoneInfo("Europe/Zurich")), NOON], {}, True),
+    ("created_at", [NOON, "2026-01-31T13:00:00+01:00"], {}, True),
+    ("addresses", [[], "a"], {}, "row 2: 'a' is not a list of texts"),
+    ("claim_type", ["CLAIM_ALL", 1], {}, False),
+]
+
+
+@pytest.mark.parametrize(("member", "values", "options", "expected"), MIXED)
+def test_each_value_of_rows_is_read_by_its_type(
+    store: comptroller.Service,
+    member: str,
+    values: list[Any],
+    options: dict[str, Any],
+    expected: bool | str,
+) -> None:
+    loaded(store, "claims", claim("a", amount="1.5"), claim("b", amount="2"))
+    rows = [{"id": id, member: value} for id, value in zip("ab", values, strict=True)]
+    if isinstance(expected, bool):
+        assert store.reconcile("claims", rows, on="id", **options).is_equal is expected
+    else:
+        with pytest.raises(InvalidRequest, match=f"{member}: {expected}"):
+            store.reconcile("claims", rows, on="id", **options)
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        ("1e400", "amount: row 2: '1E+400' is not a plain decimal number"),
+        ("1" * 39, f"amount: row 2: '{'1' * 39}' is not a plain decimal number"),
+        ("1e4000000000", "amount: row 2: '1E+4000000000' is not a plain decimal number"),
+        ("1e4000000000000000000000", "row 2: a number has too many digits"),
+    ],
+)
+def test_the_command_refuses_a_number_that_is_too_long(
+    run: Run, tmp_path: Path, number: str, message: str
+) -> None:
+    (tmp_path / "q.ndjson").write_text(f'{{"id":"a","amount":1}}\n{{"amount":{number}}}\n')
+    comptroller.open(tmp_path / "comptroller.db").close()
+    ended = run("reconcile", "claims", "q.ndjson", "--on", "id")
+    assert (ended.code, message in ended.err) == (1, True), ended.err
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        gzip.compress(b"id,amount\na,1\n")[:-9],
+        lzma.compress(b"id,amount\na,1\n")[:-9],
+        bz2.compress(b"id,amount\na,1\n") + b"x",
+    ],
+    ids=["gz", "xz", "bz2"],
+)
+def test_a_damaged_packed_table_is_refused(
+    store: comptroller.Service, tmp_path: Path, damaged: bytes
+) -> None:
+    (tmp_path / "x.csv.packed").write_bytes(damaged)
+    for source in (tmp_path / "x.csv.packed", io.BytesIO(damaged)):
+        with pytest.raises(InvalidRequest, match="cannot be read: "):
+            store.reconcile("claims", source, on="id")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -19,7 +19,20 @@ from hypothesis import example, given, settings, strategies as st
 
 pl = pytest.importorskip("polars")
 
-AMOUNTS = ["1.5", "1,5", "1.234,50", "1'234,5", "1,2,3", "eins", " 1", "-1", "", "1e3"]
+AMOUNTS = [
+    "1.5",
+    "1,5",
+    "1.234,50",
+    "1'234,5",
+    "1'234.5",
+    "0.123",
+    "1,2,3",
+    "eins",
+    " 1",
+    "-1",
+    "",
+    "1e3",
+]
 TIMES = [
     "2026-01-31T12:00:00Z",
     "2026-01-31T12:00:00+01:00",

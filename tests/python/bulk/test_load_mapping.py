@@ -241,6 +241,46 @@ def test_an_ambiguous_value_is_rejected_by_name(
     assert why in result.rejections[0].message
 
 
+# texts, and the amounts that they are with a decimal comma; None if they are none
+WITH_COMMA = [
+    ("1234", "1234"),
+    ("0", "0"),
+    ("0,5", "0.5"),
+    ("1.655", "1655"),
+    ("1.234.567,89", "1234567.89"),
+    ("1 234 567", "1234567"),
+    ("1\u00a0234,5", "1234.5"),
+    ("1\u202f234\u202f567", "1234567"),
+    ("1'234'567,5", "1234567.5"),
+    ("1\u2019234,567", "1234.567"),
+    ("0.123", None),
+    ("00.125", None),
+    ("0.123,5", None),
+    ("1'234.567", None),
+    ("1\u2019234.567", None),
+    ("1 234.567", None),
+    ("1.234'567", None),
+    ("1.234 567,5", None),
+    ("1,234.5", None),
+]
+
+
+@pytest.mark.parametrize("source", ["rows", "a frame"])
+def test_thousands_have_one_mark_and_no_leading_zero(operator: Service, source: str) -> None:
+    rows = [claim(id=f"c-{n}", amount=text) for n, (text, _) in enumerate(WITH_COMMA)]
+    given = pl.DataFrame(rows) if source == "a frame" else rows
+    result = accounted(operator.load("claims", given, decimal=",", keep_going=True))
+    found = {each.id: each.amount for each in operator.claims.iter()}
+    assert found == {
+        f"c-{n}": Decimal(amount) for n, (_, amount) in enumerate(WITH_COMMA) if amount
+    }
+    assert {each.message for each in result.rejections} == {
+        f"amount: {text!r} is not a number with a decimal comma"
+        for text, amount in WITH_COMMA
+        if amount is None
+    }
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [
@@ -402,6 +442,9 @@ UNDECIDED: list[tuple[list[str], list[str], dict[str, Any], list[str]]] = [
     (["2026-01-31"], ["0.655", "1.655"], {}, []),
     (["2026-01-31"], ["1.655"], {}, ['# decimal = ","  # choose: 1.655 may be 1.655 or 1655']),
     (["2026-01-31"], ['"1,655"'], {}, ['# decimal = ","  # choose: 1,655 may be 1.655 or 1655']),
+    (["2026-01-31"], ['"1655,390"'], {"decimal": ","}, []),
+    (["2026-01-31"], ['"1,5"', "1'234.567"], {}, ["1,5 has a decimal comma, 1'234.567 a decimal"]),
+    (["2026-01-31"], ['"123,456"', "123.456"], {}, ["choose: 123,456 may be 123.456 or 123456"]),
     (["2026-01-31"], ['"1,5"', "1.5"], {}, ["1,5 has a decimal comma, 1.5 a decimal point"]),
 ]
 
@@ -425,6 +468,34 @@ def test_what_no_value_decides_is_a_comment(
         result = store.load("claims", "s.csv", mapping="s.toml")
     is_accepted = not remarks or amounts == ["1.655"]  # then the point is decimal
     assert (result.inserted == count) is is_accepted
+
+
+UUID = "5f0c0000-0000-4000-8000-000000000001"
+PLAIN = UUID.replace("-", "")
+# ids of groups, the option that the mapping has, and what it says
+IDS = [
+    ([UUID, UUID.upper()], None, ""),
+    (["GRP-1", "GRP-2"], "uuid5", '# makes UUIDs of ids such as "GRP-1"'),
+    ([PLAIN, UUID], "uuid5", f'# makes UUIDs of ids such as "{PLAIN}"'),
+    (
+        [UUID, f"{UUID[:-1]}x", UUID],
+        None,
+        f'# ids = "uuid5"  # choose: 1 of 3 ids is not a UUID, such as "{UUID[:-1]}x"; correct it',
+    ),
+    (["", "GRP-1", "", UUID, "GRP-2"], None, "2 of 3 ids are not UUIDs, such as"),
+    ([PLAIN, PLAIN[:-1]], None, "1 of 2 ids is not a UUID, such as"),
+]
+
+
+@pytest.mark.parametrize(("ids", "option", "remark"), IDS)
+def test_a_mistyped_uuid_suggests_no_conversion(
+    run: Any, ids: list[str], option: str | None, remark: str
+) -> None:
+    rows = [f"c{n},{id},CLAIM_ALL,CONFIRMED,2026-01-31,1" for n, id in enumerate(ids)]
+    mapping, printed = suggested(run, "\n".join([HEAD, *rows, ""]))
+    assert mapping.get("ids") == option
+    assert remark in printed
+    assert ("ids =" in printed) == bool(remark)
 
 
 # the columns of numbers and times, the members, and the comments

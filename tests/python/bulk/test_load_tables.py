@@ -259,6 +259,46 @@ def test_a_damaged_file_is_refused_by_name(
     assert "x" in str(refused.value)
 
 
+def changed(content: bytes) -> bytes:
+    return content[:30] + bytes([content[30] ^ 0xFF]) + content[31:]
+
+
+# what follows a whole stream, as it is made by a packing; None if the file is accepted
+AFTER_A_STREAM: list[tuple[str, Callable[[bytes], bytes], str | None]] = [
+    *((each, bytes, None) for each in (".gz", ".bz2", ".xz", ".zst")),
+    *((each, changed, "cannot be read") for each in (".gz", ".bz2", ".xz", ".zst")),
+    *((each, lambda more: more[:-9], "ended before") for each in (".gz", ".bz2", ".xz")),
+    *((each, lambda more: more[:2], "cannot be read") for each in (".gz", ".bz2", ".xz", ".zst")),
+    *((each, lambda more: more + b"{}\n", "cannot be read") for each in (".gz", ".bz2", ".xz")),
+    (".xz", lambda more: bytes(4) + more + bytes(1 << 18), None),  # padding
+    (".xz", lambda more: bytes(2) + more, "2 zero bytes after a stream, not a multiple of 4"),
+    (".xz", lambda more: more + bytes((1 << 18) + 1), "zero bytes after a stream"),
+    (".xz", lambda more: bytes(4) + b"{}", "cannot be read"),
+    (".bz2", lambda more: more + bytes(4), "cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("packing", "after", "why"), AFTER_A_STREAM)
+def test_a_file_of_several_streams_is_read_whole_or_refused(
+    operator: Service,
+    tmp_path: Path,
+    packing: str,
+    after: Callable[[bytes], bytes],
+    why: str | None,
+) -> None:
+    rows = as_ndjson(claims(5)).splitlines(keepends=True)
+    first, second = (PACKINGS[packing](b"".join(each)) for each in (rows[:2], rows[2:]))
+    content = first + after(second)
+    (tmp_path / f"x.ndjson{packing}").write_bytes(content)
+    for source in (tmp_path / f"x.ndjson{packing}", io.BytesIO(content), Unseekable(content)):
+        if why is None:
+            assert accounted(operator.load("claims", source)).read == 5
+        else:
+            with pytest.raises(InvalidRequest, match=why):
+                operator.load("claims", source)
+    assert len(operator.claims.list()) == (5 if why is None else 0)
+
+
 def test_layers_of_compression_are_bounded(operator: Service) -> None:
     content = as_ndjson(claims())
     for _ in range(4):

@@ -208,8 +208,9 @@ def test_a_table_counts_the_hidden_rows(run: Run) -> None:
 def test_columns_with_one_name_are_distinct_or_refused(run: Run) -> None:
     sql = "SELECT 1 AS a, 2 AS a"
     assert run("query", sql, "--format", "csv").out.split() == ["a,a", "1,2"]
-    ended = run("query", sql, "--format", "json")
-    assert (ended.code, "two columns have one name" in ended.err) == (1, True)
+    for words in (["--format", "json"], ["--out", "x.xlsx"], ["--out", "x.html"]):
+        ended = run("query", sql, *words)
+        assert (ended.code, "2 columns have the name a; rename" in ended.err) == (1, True)
 
 
 def test_csv_has_nested_values_as_json_and_plain_numbers(run: Run) -> None:
