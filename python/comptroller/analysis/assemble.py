@@ -58,9 +58,13 @@ _FUNCTIONS = {
     "local": "{x}",
     "utc": "{x}",
 }
+_LOCAL = "({x})::TIMESTAMPTZ AT TIME ZONE $tz"
+_LATER = "(({x}) AT TIME ZONE $tz)::TIMESTAMP"
+_EARLIER = f"({_LATER} - INTERVAL 1 HOUR)"
+# Of a midnight that exists twice, a day begins with the first; engines take either.
 _ZONED = {
-    "local": "({x})::TIMESTAMPTZ AT TIME ZONE $tz",
-    "utc": "(({x}) AT TIME ZONE $tz)::TIMESTAMP",
+    "local": _LOCAL,
+    "utc": f"CASE WHEN {_LOCAL.format(x=_EARLIER)} = ({{x}}) THEN {_EARLIER} ELSE {_LATER} END",
 }
 # Sums of any size: whole units and fractions are summed separately, then combined if the result
 # fits a decimal(38, 18). A sum is NULL if it does not fit, or if an amount is NULL.

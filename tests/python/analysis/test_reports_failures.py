@@ -92,6 +92,23 @@ def test_keys_may_be_unknown_values_and_missing_groups(operator: comptroller.Ser
     ]
 
 
+def test_a_claim_of_another_asset_makes_nothing_good(operator: comptroller.Service) -> None:
+    load(
+        operator,
+        "claims",
+        failed("gas", 1, asset_type="RPL", amount="1000"),
+        failed("gas", 1, asset_type="ETH", amount="1"),
+        failed("gas", 1, asset_type=None, amount="2"),
+        confirmed(2, asset_type="ETH", amount="0.5"),
+    )
+    rows = ran(operator, "failures")
+    assert only(rows, "asset", "made_good", "made_good_amount") == [
+        ("ETH", 1, Decimal(1)),
+        ("RPL", 0, Decimal(0)),
+        (None, 0, Decimal(0)),
+    ]
+
+
 def test_a_period_omits_claims_created_outside(operator: comptroller.Service) -> None:
     load(operator, "claims", failed("gas", 0), failed("gas", 5), confirmed(9), failed("gas", 10))
     since, until = at(5).isoformat(), at(9)
@@ -109,11 +126,11 @@ def test_a_sample_matches_a_python_loop(operator: comptroller.Service, by: tuple
     operator.load("claims", comptroller.sample("claims", rows=4_000, seed=3))
     jurisdictions = {each.id: each.jurisdiction for each in operator.payout_groups.iter()}
     claims = list(operator.claims.iter())
-    latest: dict[str, datetime] = {}
+    latest: dict[tuple[str, str | None], datetime] = {}
     for each in claims:
         if each.onchain_status == "CONFIRMED":
-            newest = latest.get(each.payout_group_id, each.created_at)
-            latest[each.payout_group_id] = max(newest, each.created_at)
+            paid = (each.payout_group_id, each.asset_type)
+            latest[paid] = max(latest.get(paid, each.created_at), each.created_at)
     parts: dict[tuple[object, ...], list[Any]] = defaultdict(list)
     for each in claims:
         key_values = {
@@ -127,7 +144,11 @@ def test_a_sample_matches_a_python_loop(operator: comptroller.Service, by: tuple
     found = {}
     with localcontext(prec=60):
         for key, several in parts.items():
-            good = [each for each in several if latest[each.payout_group_id] > each.created_at]
+            good = [
+                each
+                for each in several
+                if latest[each.payout_group_id, each.asset_type] > each.created_at
+            ]
             found[key] = (
                 len(several),
                 sum((each.amount for each in several), Decimal(0)),

@@ -76,6 +76,21 @@ def test_each_day_opens_with_the_closing_holdings_of_the_day_before(
     assert only(rows, "opening_holdings", "closing_holdings") == expected
 
 
+def test_a_day_begins_with_the_first_of_two_midnights(furnished: comptroller.Service) -> None:
+    """In the Azores the clocks went from 01:00 back to 00:00 on 25 October 2026."""
+    load(
+        furnished,
+        "claims",
+        confirmed("2026-10-24T23:59:59Z", "4"),  # the local 23:59:59 of the 24th
+        confirmed("2026-10-25T00:30:00Z", "1"),
+        confirmed("2026-10-25T01:30:00Z", "2"),
+        confirmed("2026-10-26T00:59:59Z", "8"),
+    )
+    zone = {"tz": "Atlantic/Azores"}
+    rows = [row for row in of(furnished, "2026-10", **zone) if row["claims"] and row["day"]]
+    assert [(row["day"].day, row["claimed"]) for row in rows] == [(24, 4), (25, 11)]
+
+
 def test_claims_are_those_confirmed_on_the_day(furnished: comptroller.Service) -> None:
     load(
         furnished,

@@ -98,9 +98,9 @@ class FailuresReports(Runner):
     ) -> Report:
         """Why did claims fail, and how many failures did a later claim recover?
 
-        FAILED claims by their message. A later CONFIRMED claim of the same group recovers a
-        failure, whatever the filters: it includes its rewards. The filter status selects FAILED or
-        nothing.
+        FAILED claims by their message. A later CONFIRMED claim of the same group and asset recovers
+        a failure, whatever the filters: it includes its rewards. The filter status selects FAILED
+        or nothing.
 
         Args:
             by: the keys to group by, from status, chain, asset, jurisdiction, group, address,

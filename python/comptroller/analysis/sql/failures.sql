@@ -2,8 +2,9 @@
 -- Why did claims fail, and how many failures did a later claim recover?
 -- Without rows: no claim that the filters select has FAILED.
 --
--- FAILED claims by their message. A later CONFIRMED claim of the same group recovers a failure,
--- whatever the filters: it includes its rewards. The filter status selects FAILED or nothing.
+-- FAILED claims by their message. A later CONFIRMED claim of the same group and asset recovers a
+-- failure, whatever the filters: it includes its rewards. The filter status selects FAILED or
+-- nothing.
 --
 -- error_message (text): the message; null if there is none
 -- failures (count): the number of FAILED claims with this message
@@ -14,14 +15,15 @@
 -- first_at (time): when the first failure was created
 -- last_at (time): when the last failure was created
 WITH latest AS (
-  SELECT "group", max(created_at) AS confirmed
+  SELECT "group", coalesce(asset, '') AS known_asset, max(created_at) AS confirmed
   FROM every_claim
   WHERE status = 'CONFIRMED'
-  GROUP BY "group"
+  GROUP BY "group", coalesce(asset, '')
+), some AS (
+  SELECT *, coalesce(asset, '') AS known_asset FROM claims WHERE status = 'FAILED'
 ), failed AS (
   SELECT *, coalesce(confirmed > created_at, FALSE) AS is_made_good
-  FROM claims LEFT JOIN latest USING ("group")
-  WHERE status = 'FAILED'
+  FROM some LEFT JOIN latest USING ("group", known_asset)
 )
 SELECT
   keys,

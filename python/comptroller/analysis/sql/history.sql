@@ -66,7 +66,8 @@ WITH addresses_of AS (
     coalesce(c.confirmed_at, c.created_at) AS at,
     row_number() OVER (PARTITION BY f.id ORDER BY c.created_at, c.id) AS place
   FROM claims_of AS f
-  JOIN main.claims AS c ON c.payout_group_id = f.payout_group_id
+  JOIN main.claims AS c
+    ON c.payout_group_id = f.payout_group_id AND c.asset_type IS NOT DISTINCT FROM f.asset_type
   WHERE f.onchain_status = 'FAILED' AND c.onchain_status = 'CONFIRMED'
     AND c.created_at > f.created_at
 ), controls_of AS (
