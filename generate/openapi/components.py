@@ -122,7 +122,7 @@ def _problem_schema() -> Schema:
 
 
 # Statuses of errors that only Python callers get.
-_NO_ANSWERS = frozenset({501, 504})
+_NO_ANSWERS = frozenset({501})
 
 
 def _refusals() -> Iterator[tuple[str, Schema]]:

@@ -79,7 +79,7 @@ def _load() -> Schema:
                 "headers": headers() | {"Preference-Applied": _APPLIED},
                 "content": {"application/json": {"schema": reference("LoadResult")}},
             },
-            **refusals([404, 415]),
+            **refusals([404, 415, 504]),
         },
         "security": security(["operator:write"]),
     }

@@ -18,7 +18,7 @@ from openapi.components import (
 )
 from openapi.schemas import Field, Schema, reference
 
-_OF_WRITES = frozenset({409, 413, 415, 422})
+_OF_WRITES = frozenset({409, 413, 415, 422, 504})
 
 
 def tag(operation: str) -> str:
