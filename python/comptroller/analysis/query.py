@@ -17,6 +17,7 @@ from comptroller.analysis.formatting import csv_lines
 from comptroller.analysis.memory import memory_limit
 from comptroller.analysis.registry import ALL_ROWS, TABLES
 from comptroller.analysis.table import Table, copy_table
+from comptroller.bulk.cell_texts import text_of
 from comptroller.bulk.frames import as_arrow, frame_of
 from comptroller.bulk.mapping import ColumnMapping
 from comptroller.bulk.parquet import quote_name
@@ -231,12 +232,27 @@ def _frames(
             raise invalid(name, "another table has this name; choose another")
         try:
             frame, lines_before = frame_of(source, options)
+            if lines_before and options.decimal == ",":
+                frame = _with_commas(frame)
             frames[name] = as_arrow(frame), lines_before
         except InvalidRequest as error:
             raise invalid(name, error.errors[0][1] if error.errors else error.detail) from error
         if not frames[name][0].width:
             raise invalid(name, "the table has no columns")
     return frames
+
+
+def _with_commas(frame: polars.DataFrame) -> polars.DataFrame:
+    """Writes the numbers among texts of a sheet as these are written, with a decimal comma."""
+
+    def written(value: object) -> object:
+        return text_of(value).replace(".", ",") if isinstance(value, float) else value
+
+    return frame.with_columns(
+        polars.Series(column.name, list(map(written, column.to_list())), polars.Object)
+        for column in frame
+        if column.dtype == polars.Object
+    )
 
 
 _RESERVED = re.compile(r"""(?<!["'\w])(at|group)(?!\w|["']|\s+by\b)""", re.IGNORECASE)

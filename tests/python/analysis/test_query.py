@@ -328,6 +328,19 @@ def test_a_decimal_comma_holds_for_each_column(
     assert [row["amount"] for row in found.to_dicts()] == expected
 
 
+@pytest.mark.parametrize("text", ["7", "7,50"])
+def test_a_number_among_texts_of_a_sheet_has_a_decimal_comma(
+    store: comptroller.Service, tmp_path: Path, text: str
+) -> None:
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        sheet = book.add_worksheet()
+        sheet.write_column(0, 0, ["amount", 12.345])
+        sheet.write_string(2, 0, text)
+    found = store.query("SELECT amount FROM t", {"decimal": ","}, t=tmp_path / "t.xlsx")
+    expected = Decimal(text.replace(",", "."))
+    assert [row["amount"] for row in found.to_dicts()] == [Decimal("12.345"), expected]
+
+
 ALL_TYPES = """
     SELECT id, amount, addresses, created_at, DATE '2026-01-31' AS day, 123456789012345678 AS large,
       true AS yes, NULL AS nothing, '=1+1' AS formula, 1 AS "=2+2", 0.5::DOUBLE AS half
