@@ -14,6 +14,8 @@ from comptroller.bulk.formulas import escape_formula
 from comptroller.bulk.mapping import ColumnMapping, plain
 from comptroller.values import AMOUNTS
 
+#: Decimals with more digits are written with an exponent.
+LONGEST_DECIMAL = 100
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*")
 
 
@@ -35,13 +37,13 @@ class CellTexts:
 
 
 def text_of(value: object) -> str:
-    """Returns a value as text; a number without an exponent."""
+    """Returns a value as text; a number without an exponent, unless it is very long."""
     try:
         if isinstance(value, float) and isfinite(value):
             exact = Decimal(repr(float(value)))  # the repr of a NumPy scalar names its type
             return str(int(value)) if value.is_integer() else format(exact, "f")
         if isinstance(value, Decimal):
-            return format(value, "f")
+            return str(value) if abs(value.adjusted()) > LONGEST_DECIMAL else format(value, "f")
         if isinstance(value, msgspec.Raw):
             return bytes(value).decode()
         if isinstance(value, date):

@@ -16,7 +16,7 @@ import msgspec
 
 from comptroller import arguments
 from comptroller.bulk import tables
-from comptroller.bulk.cell_texts import text_of
+from comptroller.bulk.cell_texts import LONGEST_DECIMAL, text_of
 from comptroller.bulk.compression import content, spool
 from comptroller.bulk.documents import records
 from comptroller.bulk.files import refuse_open_store
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from comptroller.bulk.sources import LoadSource
 
-_LONGEST_DECIMAL = 100  # digits; longer ones are written with an exponent
 _AMOUNT_FRACTION = 18  # digits
 _ALWAYS_FIT = {str, bool, int, float, datetime, date}
 
@@ -220,7 +219,7 @@ def _widened(values: list[object]) -> list[object]:
 def _fits(value: object) -> bool:
     """Whether polars reads a value without a panic: its decimals are finite and not too long."""
     if isinstance(value, Decimal):
-        return value.is_finite() and abs(value.adjusted()) <= _LONGEST_DECIMAL
+        return value.is_finite() and abs(value.adjusted()) <= LONGEST_DECIMAL
     if isinstance(value, (list, tuple)):
         return all(map(_fits, value))
     if isinstance(value, dict):
@@ -264,7 +263,7 @@ def _text(value: object) -> str:
 
 def _decimal_text(value: Decimal) -> str:
     """Returns a decimal without zeros at its end that an amount has no place for."""
-    if abs(value.adjusted()) > _LONGEST_DECIMAL:
+    if abs(value.adjusted()) > LONGEST_DECIMAL:
         return str(value) if value else "0"
     text = format(value, "f")
     _, _, fraction = text.partition(".")

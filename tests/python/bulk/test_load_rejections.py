@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,13 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 def groups(result: LoadResult) -> list[tuple[str | None, str, int]]:
     return [(each.member, each.code, each.lines) for each in result.summary()]
+
+
+def test_a_very_long_number_is_shown_as_it_was_given(operator: Service) -> None:
+    """Without its exponent it would need 400 MB."""
+    result = operator.load("claims", [{"id": "c", "amount": Decimal("1E400000000")}])
+    (rejection,) = result.rejections
+    assert (rejection.member, rejection.value) == ("amount", "1E+400000000")
 
 
 @pytest.mark.parametrize("source", SOURCES)
