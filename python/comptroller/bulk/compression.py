@@ -204,9 +204,7 @@ class _Streams(io.RawIOBase):
             if not data and stream.needs_input:
                 data = self._read()
                 if not data:
-                    raise EOFError(
-                        "Compressed file ended before the end-of-stream marker was reached"
-                    )
+                    raise EOFError(_CUT_OFF)
             try:
                 content = stream.decompress(data, len(buffer))
             except lzma.LZMAError as error:
