@@ -13,8 +13,8 @@ namespace {
 
 constexpr unsigned bits_per_byte = 8;
 
-// Throws internal for a number that the type cannot have. A larger one than any key, which a read
-// seeks in vain, is the largest of the type.
+// Throws internal for a number that does not fit in the type. The largest number, by which reads
+// seek a key that no row has, becomes the largest number of the type.
 template <class Number>
 void append_number(std::int64_t number, std::string& out) {
   if (number == std::numeric_limits<std::int64_t>::max()) {

@@ -233,7 +233,7 @@ def deliver(db: str) -> None:
     from comptroller.webhooks.endpoint import Counts
     from comptroller.webhooks.shares import MAX_REQUESTS
 
-    allow_open_files(MAX_REQUESTS + 1024)
+    allow_open_files(MAX_REQUESTS)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s")
     with _writing(db, None) as svc:
         assert isinstance(svc.host, LocalHost)

@@ -43,7 +43,8 @@ def test_a_word_is_kept_however_many_texts_there_are(
         furnish(svc)
         assert words(file) == words(svc) == WORDS
         assert svc.check()["ok"]
-        assert svc.load("payout-groups", [each.to_dict() for each in svc.payout_groups.list()])
+        again = [each.to_dict() for each in svc.payout_groups.list()]
+        assert svc.load("payout-groups", again).unchanged == 1
         svc.copy_to(tmp_path / "copy.db")
     name = store_path.rpartition("?")[0].rpartition("/")[2]
     ((least,),) = server.execute("SELECT min(reason_code) FROM controls", name)

@@ -19,11 +19,11 @@ WITH latest AS (
   FROM every_claim
   WHERE status = 'CONFIRMED'
   GROUP BY "group", coalesce(asset, '')
-), some AS (
+), failing AS (
   SELECT *, coalesce(asset, '') AS known_asset FROM claims WHERE status = 'FAILED'
 ), failed AS (
   SELECT *, coalesce(confirmed > created_at, FALSE) AS is_made_good
-  FROM some LEFT JOIN latest USING ("group", known_asset)
+  FROM failing LEFT JOIN latest USING ("group", known_asset)
 )
 SELECT
   keys,

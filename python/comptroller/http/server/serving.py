@@ -30,7 +30,6 @@ from comptroller.webhooks.shares import MAX_REQUESTS
 
 _ACCEPTED_AT_ONCE = 8
 _BACKLOG = 2048
-_OPEN_FILES = MAX_CONNECTIONS + MAX_HANDSHAKES + MAX_REQUESTS + 1024
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -136,7 +135,7 @@ def serve(
             task.cancel()
 
     # Otherwise connections without a token could take the descriptors that a write needs.
-    allow_open_files(_OPEN_FILES)
+    allow_open_files(MAX_CONNECTIONS + MAX_HANDSHAKES + MAX_REQUESTS)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(run())
     if is_worker:
