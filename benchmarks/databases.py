@@ -26,13 +26,11 @@ from pages import microseconds, next_cursor
 sys.path.append(str(Path(__file__).parent.parent / "tests/python/support"))
 
 import postgresql_server
-from postgresql_proxy import Batch, Proxy
 
 LOADS = ("load", "load_with_psycopg", "load_with_psycopg_and_fewer_indexes", "limit_of_loads")
 PAGES = (
     "pages",
     "pages_of_a_file",
-    "pages_with_delay",
     "row_to_json",
     "psycopg_dicts",
     "sqlalchemy_rows",
@@ -43,7 +41,6 @@ CREATES = ("creates", "creates_with_sqlalchemy", "limit_of_creates")
 PLACES = ("first", "middle")
 SIZE = 100
 CALLS = 300
-DELAY_S = 0.0005
 CLIENTS = 64
 CONTROLS = 10_000
 
@@ -206,19 +203,6 @@ def pages(folder: Path) -> dict[str, float]:
 
 def pages_of_a_file(folder: Path) -> dict[str, float]:
     return _pages_of_a_store(str(stores.need_store(folder)), folder)
-
-
-def pages_with_delay(folder: Path) -> dict[str, float]:
-    """Reads pages through a proxy, which holds each request of a round trip back for DELAY_S."""
-
-    def hold(_batch: Batch) -> bool:
-        ends = time.perf_counter() + DELAY_S
-        while time.perf_counter() < ends:  # a sleep would last too long
-            pass
-        return True
-
-    with Proxy(_server(folder), hold) as proxy:
-        return _pages_of_a_store(proxy.server.address("store"), folder)
 
 
 def _pages_of_a_store(place: str, folder: Path) -> dict[str, float]:

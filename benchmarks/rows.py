@@ -432,9 +432,8 @@ def database_row(plan: Plan) -> Row:
             " natural types (uuid, numeric, timestamptz, text[]), with the indexes of row 1; loads"
             " also with those of comptroller's table, but for the customer. The indexes exist"
             " before the rows, which psycopg copies after msgspec parsed them. Pages are the"
-            " newest claims and those from the middle, as JSON bytes; with delay, a proxy in Python"
-            f" passes each request on {databases.DELAY_S * 1000:g} ms later. A create is a control,"
-            " on disk before it returns; SQLAlchemy selects the identity and inserts the control,"
+            " newest claims and those from the middle, as JSON bytes. A create is a control, on"
+            " disk before it returns; SQLAlchemy selects the identity and inserts the control,"
             " over 16 connections. The limits (`limits/postgresql.c`) use libpq and comptroller's"
             " tables: loads look up 20,000 ids, then use COPY, of values; pages and frames touch"
             " the bytes of all values; creates run the statements of a create, without the"
@@ -459,16 +458,6 @@ def database_row(plan: Plan) -> Row:
                     f"page / page of a file, {place}",
                     times("pages_of_a_file", "pages", place),
                     1.6,
-                    is_upper=True,
-                )
-                for place in databases.PLACES
-            ),
-            *(
-                Aim(
-                    f"page with {databases.DELAY_S * 1000:g} ms more, {place}",
-                    results["pages_with_delay"].median(place),
-                    900,
-                    "us",
                     is_upper=True,
                 )
                 for place in databases.PLACES
