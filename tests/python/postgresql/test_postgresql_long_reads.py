@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +20,8 @@ pa = pytest.importorskip("pyarrow")
 
 _CLAIMS = 60_000  # some 15 requests
 _INTERRUPTED_AT = 6
-_MAX_FURTHER = 25  # those of the 20 ms between two looks for signals
+_SECONDS_FOR_EACH = 0.002  # of the requests after the signal: a slow server
+_MAX_FURTHER = 12  # in the 20 ms between two looks for signals
 _SMALL, _LARGE = 7_000, 6_000
 _MAX_GROWTH = 150 << 10  # KiB
 
@@ -98,6 +100,8 @@ def test_ctrl_c_ends_a_read_between_its_requests(
             requests.append(batch.data)
             if len(requests) == _INTERRUPTED_AT:
                 reading[0].send_signal(signal.SIGINT)
+            if len(requests) >= _INTERRUPTED_AT:
+                time.sleep(_SECONDS_FOR_EACH)
         return True
 
     with Proxy(server, before) as proxy:
