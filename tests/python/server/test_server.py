@@ -251,7 +251,7 @@ def test_a_refused_request_is_counted_and_logged(default_server: Running) -> Non
     assert counter in metrics
     assert b'comptroller_request_seconds_count{route="none"}' not in metrics  # it has no duration
     request_id = refused.partition(b"x-request-id: ")[2].partition(b"\r\n")[0].decode()
-    assert default_server.has_logged(f"request {request_id} was refused: 400: Host is missing")
+    assert default_server.has_logged(f"request {request_id} was answered with 400: Host is missing")
 
 
 def test_a_chunked_body_is_accepted_in_any_case(impatient_server: Running) -> None:

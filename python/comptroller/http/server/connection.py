@@ -408,7 +408,7 @@ class Connection(asyncio.Protocol):
             return
         request_id = token_hex(16)
         self.server.count_refusal(status)
-        _log.warning("request %s was refused: %d: %s", request_id, status, detail)
+        _log.warning("request %s was answered with %d: %s", request_id, status, detail)
         # The error must not be written into or instead of another response.
         is_free = self._active is None or (
             self._active is self._request and self._call is not None and not self._call.has_started
