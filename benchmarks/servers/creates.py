@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 import comptroller as package
 import stores
@@ -39,6 +40,7 @@ LISTS_MEANWHILE = f"lists of 20 while {CLIENTS[-1]} clients create"
 SCOPES = ("rewards:write_monitoring_address", lists.SCOPE)
 PATH = "/rewards/addresses"
 LISTS_ROUND_S = 3  # so that the first responses of the connections are less than 1 in 100
+ROUNDS_ALONE = 3
 HEAD_START_S = 0.5  # of the creates before the lists
 
 
@@ -59,6 +61,16 @@ def compare(folder: Path, rounds: int) -> dict[str, Outcome]:
             "limit": partial(_limit, folder, files / "limit.db"),
         }
         return in_rounds(contenders, [*CASES, LISTS_MEANWHILE], rounds)
+
+
+def comptroller(folder: Path) -> dict[str, float]:
+    """Returns the medians of comptroller alone, without the lists."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        alone = {"comptroller": partial(_comptroller, folder, Path(place) / "store.db")}
+        outcome = in_rounds(alone, list(CASES), ROUNDS_ALONE)["comptroller"]
+    if outcome.failure:
+        raise RuntimeError(outcome.failure)
+    return {name: median(run[name] for run in outcome.runs) for name in outcome.runs[0]}
 
 
 @contextmanager
