@@ -128,7 +128,7 @@ class LocalHost:
 
     def backup(self, destination: str) -> JournalState:
         """Copies the store; returns the state of the copy's journal."""
-        refuse_beside_store("destination", destination)
+        _require_new_store("destination", destination)
         return JournalState(*self.store.backup(self.principal, destination))
 
     def copy_to(self, destination: str, progress: Callable[[int], object] | None) -> Copied:
@@ -139,10 +139,8 @@ class LocalHost:
             from comptroller.postgresql import carried_libpq
 
             libpq = carried_libpq()
-        elif target.path is None:
-            raise invalid("destination", "names no place; give a file or an address")
         else:
-            refuse_beside_store("destination", destination)
+            _require_new_store("destination", destination)
         rows, size, root = self.store.copy_to(
             self.principal, destination, libpq=libpq, progress=progress
         )
@@ -267,6 +265,15 @@ def _locate(place: str, state: str | os.PathLike[str] | None, argument: str = "p
     # Absolute, because the program may change its working directory.
     path = str(Path(place).absolute())
     return Location(place, path, path)
+
+
+def _require_new_store(argument: str, path: str) -> None:
+    """Raises InvalidRequest if a copy of the store cannot have this path."""
+    if path == "-":
+        raise invalid(argument, "a store cannot go to standard output; name a file")
+    if path in ("", ":memory:"):
+        raise invalid(argument, f"{path!r} is not the name of a file; name a new file")
+    refuse_beside_store(argument, path)
 
 
 def _store(

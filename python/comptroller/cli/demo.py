@@ -29,6 +29,7 @@ import comptroller
 from comptroller.bulk.files import whole_folder
 from comptroller.cli import screen
 from comptroller.cli.options import store_of
+from comptroller.cli.parameters import NamedPath
 from comptroller.display.html import printable
 from comptroller.errors import missing_extra, unavailable, unusable
 from comptroller.postgresql import is_address
@@ -51,13 +52,13 @@ _FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 @click.command(context_settings={"max_content_width": 100})
 @click.option(
     "--db",
-    type=click.Path(),
+    type=NamedPath(),
     callback=store_of,
     help="Save the store of the tour as this new file.",
 )
 @click.option(
     "--rewards",
-    type=click.Path(),
+    type=NamedPath(),
     metavar="FOLDER",
     help="Write the real rewards of the tour to this new folder, and stop.",
 )
@@ -67,7 +68,7 @@ def demo(db: str | None, rewards: str | None) -> int:
     Works in a temporary folder and changes no other file. Needs the extras analysis, server and
     client.
     """
-    if db is not None and is_address(db):
+    if db is not None and (is_address(db) or db == ":memory:"):
         raise click.UsageError("--db: the tour saves a file, not a database")
     if db is not None and rewards is not None:
         raise click.UsageError("--db and --rewards exclude each other")

@@ -12,7 +12,7 @@ from comptroller._core import microseconds
 from comptroller.bulk.files import export_format
 from comptroller.cli import screen
 from comptroller.cli.options import db_option, json_option
-from comptroller.cli.parameters import Kind
+from comptroller.cli.parameters import Kind, NamedPath
 from comptroller.description import list_filters
 from comptroller.display.times import bound
 from comptroller.values import KINDS
@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 @click.command()
 @click.argument("kind", type=Kind(KINDS), metavar="KIND")
-@click.argument("file", type=click.Path(allow_dash=True))
+@click.argument("file", type=NamedPath(allow_dash=True))
 @click.option(
     "--format",
     type=click.Choice(["ndjson", "csv", "parquet", "xlsx"]),

@@ -10,6 +10,7 @@ import msgspec
 
 from comptroller.cli import screen
 from comptroller.cli.options import actor_option, db_and_state_options, db_option, json_option
+from comptroller.cli.parameters import NamedPath
 from comptroller.display.batches import batch_text
 from comptroller.values import JournalResource
 
@@ -159,12 +160,16 @@ def verify(
 
 
 @journal.command()
-@click.option("--out", type=click.Path(), help="Write it to a new file.")
+@click.option(
+    "--out", type=NamedPath(allow_dash=True), help="Write it to a new file; - is standard output."
+)
 @db_and_state_options
 def checkpoint(db: str, out: str | None) -> None:
     """Print the size and root of the journal, signed. Keep it somewhere else."""
     from comptroller.bulk.files import refuse_existing, refuse_store, whole_file
 
+    if out == "-":
+        out = None
     if out is not None:
         refuse_store("--out", out)
         refuse_existing(out)
@@ -179,7 +184,7 @@ def checkpoint(db: str, out: str | None) -> None:
 
 @journal.command()
 @click.option("--before", required=True, metavar="TIME", help="A time; a day is its start in UTC.")
-@click.option("--out", required=True, type=click.Path(), help="The new file, .parquet.")
+@click.option("--out", required=True, type=NamedPath(), help="The new file, .parquet.")
 @db_option
 @actor_option
 @json_option
@@ -233,7 +238,7 @@ def check_evidence(folder: Path, key: str | None, as_json: bool) -> int:
 @click.command()
 @click.option("--identity", metavar="ID", help="An identity, with its controls and orchestrations.")
 @click.option("--group", metavar="ID", help="A payout group, with its addresses and claims.")
-@click.option("--out", required=True, type=click.Path(), help="The new folder.")
+@click.option("--out", required=True, type=NamedPath(), help="The new folder.")
 @db_and_state_options
 @json_option
 def evidence(db: str, identity: str | None, group: str | None, out: str, as_json: bool) -> None:

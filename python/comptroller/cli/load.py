@@ -19,6 +19,7 @@ from comptroller.cli.options import actor_option, db_option, json_option
 from comptroller.cli.parameters import (
     Assignment,
     Kind,
+    NamedPath,
     decimal_option,
     separator_option,
     sheet_option,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("kind", metavar="KIND")
-@click.argument("file", type=click.Path(allow_dash=True), required=False)
+@click.argument("file", type=NamedPath(allow_dash=True), required=False)
 @click.option(
     "--customer", metavar="ID", help="Customer of records without a customer_id. Default: default."
 )
@@ -67,7 +68,7 @@ if TYPE_CHECKING:
 @click.option("--floats", type=click.Choice(["shortest"]), help="Accept floats as decimals.")
 @click.option(
     "--rejects",
-    type=click.Path(),
+    type=NamedPath(),
     metavar="CSV",
     help="Write every rejected row of the source, and the reason, to this file.",
 )
@@ -165,6 +166,8 @@ def load(
 
 def _folder(given: str, ctx: click.Context) -> str:
     """Check that the only argument is a folder. Raises UsageError for anything else."""
+    if not given:
+        raise click.UsageError("KIND: the path is empty; give KIND FILE or a folder", ctx)
     if Path(given).is_dir():
         return given
     if given.replace("_", "-") in KINDS:

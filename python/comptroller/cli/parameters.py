@@ -32,6 +32,18 @@ class Assignment(click.ParamType[tuple[str, str]]):
         return name, given
 
 
+class NamedPath(click.Path):
+    """The path of a file or folder; `-` is a standard stream if `allow_dash`, else refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuse an empty path, and a dash that other commands read as standard output."""
+        if value == "-" and not self.allow_dash:
+            self.fail("it cannot go to standard output; name a file or a folder", param, ctx)
+        if value == "":
+            self.fail("the path is empty; name a file or a folder", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 #: How a file of the caller is read.
 decimal_option = click.option(
     "--decimal", type=click.Choice([".", ","]), help="Decimal separator of amounts."

@@ -13,6 +13,7 @@ from comptroller.cli import screen
 from comptroller.cli.options import db_option
 from comptroller.cli.parameters import (
     Assignment,
+    NamedPath,
     decimal_option,
     separator_option,
     sheet_option,
@@ -35,7 +36,9 @@ _FILES = ("parquet", "xlsx", "html")
     type=click.Choice(_FORMATS),
     help="Output format. Default: by the suffix of --out, else table.",
 )
-@click.option("--out", type=click.Path(), help="Write to this file; - is standard output.")
+@click.option(
+    "--out", type=NamedPath(allow_dash=True), help="Write to this file; - is standard output."
+)
 @click.option(
     "--with",
     "given",

@@ -11,7 +11,7 @@ import click
 from comptroller.cli import screen
 from comptroller.cli.load import load
 from comptroller.cli.options import db_option, json_option
-from comptroller.cli.parameters import Assignment, Kind
+from comptroller.cli.parameters import Assignment, Kind, NamedPath
 from comptroller.display.html import TableColumn
 from comptroller.values import KINDS
 
@@ -20,7 +20,7 @@ _SHOWN_ROWS = 20
 
 @click.command()
 @click.argument("kind", type=Kind(KINDS), metavar="KIND")
-@click.argument("file", type=click.Path(allow_dash=True))
+@click.argument("file", type=NamedPath(allow_dash=True))
 @click.option("--on", required=True, metavar="MEMBERS", help="The key, such as tx_hash.")
 @click.option("--compare", metavar="MEMBERS", help="Default: all members that FILE has.")
 @click.option(
@@ -32,7 +32,7 @@ _SHOWN_ROWS = 20
 )
 @click.option(
     "--out",
-    type=click.Path(),
+    type=NamedPath(),
     multiple=True,
     help="Write the rows as .csv, .xlsx or .parquet, or a page as .html; repeatable.",
 )

@@ -17,6 +17,7 @@ import click
 
 from comptroller.cli import screen
 from comptroller.cli.options import DEFAULT_DB, db_arguments, db_option, json_option
+from comptroller.cli.parameters import NamedPath
 from comptroller.display import numbers
 from comptroller.display.html import printable
 from comptroller.errors import Error, Forbidden
@@ -160,10 +161,10 @@ def _add_shared_options(command: Any) -> Any:
     for add in (
         json_option,
         db_option,
-        click.option("--html", type=click.Path(), help="Write an HTML file that opens offline."),
+        click.option("--html", type=NamedPath(), help="Write an HTML file that opens offline."),
         click.option(
             "--out",
-            type=click.Path(),
+            type=NamedPath(),
             metavar="FILE",
             help="Write all rows to FILE, by its suffix: .csv, .xlsx, .parquet or .html.",
         ),

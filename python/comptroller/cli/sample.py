@@ -8,7 +8,7 @@ import click
 
 from comptroller.cli import screen
 from comptroller.cli.options import json_option
-from comptroller.cli.parameters import Kind
+from comptroller.cli.parameters import Kind, NamedPath
 from comptroller.values import KINDS
 
 
@@ -29,7 +29,9 @@ from comptroller.values import KINDS
     help="Seed; the same seed gives the same records.",
 )
 @click.option(
-    "--out", type=click.Path(), help="Output file, - for standard output; with `all` a folder."
+    "--out",
+    type=NamedPath(allow_dash=True),
+    help="Output file, - for standard output; with `all` a folder.",
 )
 @click.option("--customer", metavar="ID", help="Customer of the records. Default: `default`.")
 @json_option

@@ -83,9 +83,11 @@ def open_for_writing(db: str, actor: str | None = None) -> Service:
 
 
 def require_store(db: str) -> None:
-    """Raise Unusable if `db` is a file that does not exist."""
+    """Raise Unusable if `db` is a file that does not exist, or is in memory."""
     from comptroller.errors import unusable
 
+    if db == ":memory:":
+        raise unusable("a store in memory is empty when a command begins; name a file")
     if not is_address(db) and not Path(db).exists():
         raise unusable(
             f"there is no store {db}; create it with `comptroller load` or name another with --db"

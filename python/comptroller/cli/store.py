@@ -12,8 +12,9 @@ import msgspec
 
 from comptroller.cli import screen
 from comptroller.cli.options import db_option, json_option, without_password
+from comptroller.cli.parameters import NamedPath
 from comptroller.display.html import printable
-from comptroller.errors import invalid
+from comptroller.errors import from_os_error, invalid
 from comptroller.postgresql import is_address
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _file(ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 
 @click.command()
-@click.argument("dest", type=click.Path(), callback=_file)
+@click.argument("dest", type=NamedPath(), callback=_file)
 @click.option(
     "--with-keys", is_flag=True, help="Also copy the signing keys, and the clients of the server."
 )
@@ -107,7 +108,7 @@ def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
 
 @click.command()
 @click.argument("source", metavar="FROM", callback=without_password)
-@click.argument("dest", metavar="TO", callback=without_password)
+@click.argument("dest", metavar="TO", type=NamedPath(), callback=without_password)
 @click.option(
     "--with-keys",
     is_flag=True,
@@ -259,5 +260,8 @@ def _schema_version(db: str) -> int:
     from comptroller.bulk.files import refuse_open_store
 
     refuse_open_store("--db", db)
-    with Path(db).open("rb") as file:
-        return int.from_bytes(file.read(_USER_VERSION.stop)[_USER_VERSION], "big")
+    try:
+        with Path(db).open("rb") as file:
+            return int.from_bytes(file.read(_USER_VERSION.stop)[_USER_VERSION], "big")
+    except OSError as error:
+        raise from_os_error(error, f"{db} cannot be read: {error.strerror}") from error
