@@ -46,6 +46,7 @@ class LocalHost:
         path: see Location.
         secrets_base: see Location.
         is_database: whether the store is a database, so that a call waits for another process.
+        is_read_only: whether the store was opened read-only.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class LocalHost:
         self.secrets_base = location.secrets_base
         self.is_database = location.database is not None
         self._location = location
-        self._is_read_only = is_read_only
+        self.is_read_only = is_read_only
         self._origin = location.name if self.is_database else None
         if location.path is not None:
             self._origin = str(Path(location.path).resolve())
@@ -70,6 +71,10 @@ class LocalHost:
         idempotency_key: str | None,
     ) -> bytes:
         """Executes an operation; returns its JSON result, which may be a replay."""
+        if operation == "webhooks.secret" and self.is_database and not self.is_read_only:
+            from comptroller.shared_keys import share_webhook_key
+
+            share_webhook_key(self)  # because the secret follows from it
         answer, _replayed = self.store.call(
             self.principal, operation, parameters, body, idempotency_key
         )
@@ -156,7 +161,7 @@ class LocalHost:
             return None
         if "operator:read" not in self.principal.scopes:
             return None
-        return Database(address, self._is_read_only)
+        return Database(address, self.is_read_only)
 
     def store_with_principal(self) -> tuple[Store, Principal]:
         """Returns the store and the caller."""
@@ -166,7 +171,7 @@ class LocalHost:
         """Returns a checkpoint of the journal, signed, and the key that verifies it."""
         from comptroller.journal import sign_checkpoint
 
-        return sign_checkpoint(self.store, self.principal, self.secrets_base)
+        return sign_checkpoint(self, self.principal)
 
     def check(self) -> bytes:
         """Examines the whole store; returns the findings as JSON."""

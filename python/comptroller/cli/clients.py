@@ -86,7 +86,7 @@ def list_(db: str, as_json: bool) -> None:
     screen.require_server()
     from comptroller.http.oauth import clients as registry
 
-    with _secret(db, registry) as file:
+    with _secret(db, registry, is_read=True) as file:
         known = registry.read(file).values()
     if as_json:
         screen.write_json({"clients": [_for_machines(client) for client in known]})
@@ -152,7 +152,7 @@ def rotate_keys(db: str, as_json: bool) -> None:
     screen.require_server()
     from comptroller.http.oauth import keys as signing
 
-    with _secret(db, signing) as file:
+    with _secret(db, signing, is_of_folder=True) as file:
         made = signing.rotate(file, time.time())
     retired = [
         {"kid": key.kid, "until": _iso(datetime.fromtimestamp(until, UTC))}
@@ -174,14 +174,30 @@ class _Kind(Protocol):
 
 
 @contextmanager
-def _secret(db: str, kind: _Kind) -> Iterator[SecretDocument]:
-    """Yields the clients or the keys of a store. Raises Unusable for a file that is not a store."""
+def _secret(
+    db: str, kind: _Kind, *, is_read: bool = False, is_of_folder: bool = False
+) -> Iterator[SecretDocument]:
+    """Yields the clients or the keys of a store.
+
+    Args:
+        db: the store.
+        kind: the module of clients or that of keys.
+        is_read: whether they are only read, as those of a standby may be.
+        is_of_folder: whether the state folder of a database must be that of its servers.
+
+    Raises:
+        Unusable: the file is not a store; or the state folder has other keys than the database.
+    """
     if not is_address(db):
         screen.existing_store(db).close()
         yield kind.file_of(db)
         return
-    with screen.open_for_writing(db) as svc:
-        yield kind.shared_of(cast("LocalHost", svc.host))
+    with screen.existing_store(db) if is_read else screen.open_for_writing(db) as svc:
+        document = kind.shared_of(cast("LocalHost", svc.host))
+        if is_of_folder:
+            document.read()  # or raises, before keys of the folder are registered
+            screen.share_keys(svc)
+        yield document
 
 
 def _show_secret(client: Client, secret: str, as_json: bool) -> None:

@@ -173,7 +173,7 @@ def checkpoint(db: str, out: str | None) -> None:
     if out is not None:
         refuse_store("--out", out)
         refuse_existing(out)
-    with screen.existing_store(db) as svc:
+    with screen.store_with_keys(db) as svc:
         note = svc.journal.checkpoint()
     if out is None:
         click.echo(note, nl=False)
@@ -252,7 +252,7 @@ def evidence(db: str, identity: str | None, group: str | None, out: str, as_json
     """
     if (identity is None) == (group is None):
         raise click.UsageError("give one of --identity and --group")
-    with screen.existing_store(db) as svc, screen.waiting("verifying the store"):
+    with screen.store_with_keys(db) as svc, screen.waiting("verifying the store"):
         written = svc.evidence(out, identity=identity, group=group)
     if as_json:
         screen.write_json(msgspec.to_builtins(written))
@@ -265,5 +265,5 @@ def evidence(db: str, identity: str | None, group: str | None, out: str, as_json
 @db_and_state_options
 def key(db: str) -> None:
     """Print the key that verifies checkpoints."""
-    with screen.existing_store(db) as svc:
+    with screen.store_with_keys(db) as svc:
         click.echo(svc.journal.key())

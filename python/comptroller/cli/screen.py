@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,6 +72,35 @@ def existing_store(db: str, customer: str | None = None) -> Service:
 
     require_store(db)
     return comptroller.open(db, customer=customer, read_only=True, state=state_of(db))
+
+
+def share_keys(svc: Service) -> None:
+    """Make the keys in the state folder those of the database; raise Unusable if it has others."""
+    from comptroller.local import LocalHost
+    from comptroller.shared_keys import share_keys
+
+    assert isinstance(svc.host, LocalHost)
+    share_keys(svc.host)
+
+
+@contextmanager
+def store_with_keys(db: str) -> Iterator[Service]:
+    """Yield an existing store, opened read-only, whose keys are those of the state folder.
+
+    If a database has no keys yet, it is also opened for writing, unless it accepts only reads.
+    Raises Unusable if it has other keys.
+    """
+    from comptroller.errors import Unavailable
+    from comptroller.local import LocalHost
+    from comptroller.shared_keys import are_shared
+
+    with existing_store(db) as svc:
+        assert isinstance(svc.host, LocalHost)
+        has_place = svc.host.is_database and svc.host.secrets_base is not None
+        if has_place and not are_shared(svc.host):
+            with suppress(Unavailable), open_for_writing(db) as writing:
+                share_keys(writing)
+        yield svc
 
 
 def open_for_writing(db: str, actor: str | None = None) -> Service:

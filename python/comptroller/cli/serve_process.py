@@ -179,10 +179,13 @@ def _serve(
     from comptroller.http.server.deliveries import Deliveries
     from comptroller.http.server.free_memory import return_free_memory
     from comptroller.http.server.log_growth import LogGrowth
+    from comptroller.shared_keys import are_shared, share_keys
     from comptroller.webhooks.delivering import delivering
     from comptroller.webhooks.endpoint import Counts
 
-    _make_key_for_checkpoints(service)
+    host = cast("LocalHost", service.host)
+    if host.is_database:
+        are_shared(host)  # or raises, before anything is stored
     authority = None if options.auth == "off" else _authority(service, address, options)
     log = life.log if life else _log(share)
     counts = Counts()
@@ -192,6 +195,8 @@ def _serve(
     # One of several workers warns for all of them.
     growth = [] if share and share.number else [LogGrowth(app.store).watch]
     metrics = app.metrics.share(*share).publishing() if share else nullcontext()
+    # Last, because a server that does not start must not make its keys those of the database.
+    share_keys(host)
     webhooks = delivering(app.store, counts) if delivers else nullcontext(lambda: None)
     with metrics, life or nullcontext(), webhooks as stop_webhooks:
         serving.serve(
@@ -207,29 +212,6 @@ def _serve(
             reload=authority.reload if authority else lambda: None,
             watches=[*growth, return_free_memory],
             stop_beside=stop_webhooks,
-        )
-
-
-def _make_key_for_checkpoints(service: comptroller.Service) -> None:
-    """Makes the key in the state folder of a database, so that copies of the folder have it.
-
-    Raises:
-        Unusable: other servers of the database have another key.
-    """
-    from comptroller import _core
-    from comptroller.errors import unusable
-    from comptroller.journal import keys
-
-    host = cast("LocalHost", service.host)
-    if not host.is_database or host.secrets_base is None:
-        return
-    mine = _core.verifier_key(*keys.open_or_make(host.secrets_base)).encode()
-    name = "journal key"
-    host.store.replace_shared_document(host.principal, name, None, mine)  # unless it is stored
-    if host.store.shared_document(host.principal, name) != mine:
-        raise unusable(
-            "the state folder has another key for checkpoints of the journal than the other "
-            "servers of this database; copy the state folder of one of them"
         )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -15,13 +13,15 @@ from comptroller.cli.options import db_option, json_option, without_password
 from comptroller.cli.parameters import NamedPath
 from comptroller.display.html import printable
 from comptroller.errors import from_os_error, invalid
-from comptroller.postgresql import is_address
+from comptroller.postgresql import is_address, state_base
 
 if TYPE_CHECKING:
     from comptroller.bulk.exported import Copied
     from comptroller.display.progress import Progress
     from comptroller.http.oauth.stored_documents import SecretDocument
     from comptroller.local import LocalHost
+    from comptroller.secret_file import SecretFile
+    from comptroller.service import Service
 
 # The position of SQLite's user_version in the file, a big-endian number.
 _USER_VERSION = slice(60, 64)
@@ -88,13 +88,13 @@ def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
     requests of webhooks. Without the option the copy has no secrets. Also prints the size and root
     of the copy's journal and, if the store has a key for checkpoints, a checkpoint of it.
     """
-    with screen.existing_store(db) as svc, screen.waiting("copying"):
-        state = svc.backup(dest)
-    copied = []
+    found: list[bytes | None] = []
     if with_keys:
         screen.require_server()
-        with _secrets(db) as there, _secrets(dest) as here:
-            copied = _copy_secrets(there, here)
+        found = _read_secrets(db)
+    with screen.existing_store(db) as svc, screen.waiting("copying"):
+        state = svc.backup(dest)
+    copied = _write_secrets(found, dest) if with_keys else []
     size = Path(dest).stat().st_size
     if as_json:
         screen.write_json(
@@ -137,12 +137,14 @@ def copy(source: str, dest: str, with_keys: bool, state: str | None, as_json: bo
     if with_keys:
         _require_keys_can_be_copied(source, dest, state)
     screen.require_store(source)
+    found: list[bytes | None] = []
+    if with_keys:
+        found = _read_secrets(source, state)
+        if state is not None and is_address(dest):
+            _require_place(found, state)
     with screen.progress(f"copying {source}") as advance:
         made = _copy(source, dest, advance)
-    copied = []
-    if with_keys:
-        with _secrets(source, state) as there, _secrets(dest, state) as here:
-            copied = _copy_secrets(there, here)
+    copied = _write_secrets(found, dest, state) if with_keys else []
     if as_json:
         screen.write_json({**msgspec.to_builtins(made), "secrets": copied})
         return
@@ -197,35 +199,71 @@ def _require_keys_can_be_copied(source: str, dest: str, state: str | None) -> No
         raise invalid("--with-keys", "needs the state folder of the database; give --state")
 
 
-@contextmanager
-def _secrets(place: str, state: str | None = None) -> Iterator[list[SecretDocument]]:
-    """Yields the private files and documents of a store, of which some may be missing."""
+def _read_secrets(place: str, state: str | None = None) -> list[bytes | None]:
+    """Returns the private files and documents of a store, None for those that are missing.
+
+    Read before the store is copied, so that a copy is not left without them.
+    """
     import comptroller
+
+    if not is_address(place):
+        return [each.read() for each in _secrets_of_file(place)]
+    with comptroller.open(place, read_only=True, state=state) as svc:
+        return [each.read() for each in _secrets_of_database(svc)]
+
+
+def _write_secrets(found: list[bytes | None], place: str, state: str | None = None) -> list[str]:
+    """Writes the private files and documents of a copy; returns their names.
+
+    The keys in the state folder of a database become those of its programs.
+    """
+    import comptroller
+
+    if not is_address(place):
+        return _write_all(found, _secrets_of_file(place))
+    with comptroller.open(place, state=state) as svc:
+        written = _write_all(found, _secrets_of_database(svc))
+        screen.share_keys(svc)
+    return written
+
+
+def _write_all(found: list[bytes | None], documents: list[SecretDocument]) -> list[str]:
+    written = []
+    for data, document in zip(found, documents, strict=True):
+        if data is not None:
+            document.read()  # a document replaces what was read
+            document.write(data)
+            written.append(str(document.path))
+    return written
+
+
+def _secrets_of_file(store: str) -> list[SecretDocument]:
     from comptroller.http.oauth import clients, keys
+
+    return [keys.file_of(store), clients.file_of(store), *_files_of(store)]
+
+
+def _secrets_of_database(svc: Service) -> list[SecretDocument]:
+    from comptroller.http.oauth import clients, keys
+
+    host = cast("LocalHost", svc.host)
+    return [keys.shared_of(host), clients.shared_of(host), *_files_of(str(host.secrets_base))]
+
+
+def _files_of(base: str) -> list[SecretFile]:
+    """Returns the files that a store file and a database both have."""
     from comptroller.journal.keys import key_file_of
     from comptroller.secret_file import SecretFile
 
-    if not is_address(place):
-        webhook_key = SecretFile(place, ".webhook-key")
-        yield [keys.file_of(place), clients.file_of(place), key_file_of(place), webhook_key]
-        return
-    with comptroller.open(place, state=state) as svc:
-        host = cast("LocalHost", svc.host)
-        base = str(host.secrets_base)
-        webhook_key = SecretFile(base, ".webhook-key")
-        yield [keys.shared_of(host), clients.shared_of(host), key_file_of(base), webhook_key]
+    return [key_file_of(base), SecretFile(base, ".webhook-key")]
 
 
-def _copy_secrets(there: list[SecretDocument], here: list[SecretDocument]) -> list[str]:
-    """Copies secrets; returns the names of the copies."""
-    copied = []
-    for original, other in zip(there, here, strict=True):
-        data = original.read()
-        if data is not None:
-            other.read()  # a document replaces what was read
-            other.write(data)
-            copied.append(str(other.path))
-    return copied
+def _require_place(found: list[bytes | None], state: str) -> None:
+    """Raises InvalidRequest if a state folder has other keys, which a copy would replace."""
+    files = _files_of(state_base(state))
+    for data, file in zip(found[-len(files) :], files, strict=True):
+        if data is not None and file.read() not in (None, data):
+            raise invalid("--state", f"{file.path} is of another store; name a new folder")
 
 
 @click.command()

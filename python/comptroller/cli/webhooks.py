@@ -145,7 +145,7 @@ def delete(id: str, db: str, actor: str | None) -> None:
 @json_option
 def secret(id: str, db: str, as_json: bool) -> None:
     """Show the secret and the public key with which a receiver verifies requests."""
-    with screen.existing_store(db) as svc:
+    with screen.store_with_keys(db) as svc:
         _show(svc.webhooks.secret(id), as_json)
 
 
@@ -160,6 +160,7 @@ def rotate(id: str, db: str, actor: str | None, as_json: bool) -> None:
     For 24 hours requests also have signatures of the secret before.
     """
     with _writing(db, actor) as svc:
+        screen.share_keys(svc)  # first, so that a wrong state folder changes nothing
         svc.webhooks.rotate(id)
         _show(svc.webhooks.secret(id), as_json)
 
@@ -172,6 +173,7 @@ def rotate(id: str, db: str, actor: str | None, as_json: bool) -> None:
 def test(id: str, db: str, actor: str | None, as_json: bool) -> None:
     """Have the process that delivers send a test event, once; `deliveries` shows its outcome."""
     with _writing(db, actor) as svc:
+        screen.share_keys(svc)
         _show(svc.webhooks.test(id), as_json)
 
 
@@ -237,6 +239,7 @@ def deliver(db: str) -> None:
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s")
     with _writing(db, None) as svc:
         assert isinstance(svc.host, LocalHost)
+        screen.share_keys(svc)
         with delivering(svc.host.store, Counts()):
             click.echo(f"delivering the events of webhooks of {db}")
             while True:

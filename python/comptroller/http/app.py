@@ -108,8 +108,8 @@ class App:
     ) -> None:
         if not isinstance(service.host, LocalHost) or service.host.principal.customer is not None:
             raise invalid("service", "must be a local store that was opened as its operator")
+        self._host = service.host
         self.store = service.host.store
-        self._secrets_base = service.host.secrets_base
         self.reads_in_threads = service.host.is_database
         self.writes = WritesByLoop(self.store)
         self._authenticator = authenticator
@@ -277,7 +277,7 @@ class App:
         """Sends a signed checkpoint of the journal, and the key that verifies it."""
         caller = await self._admit("journal.checkpoint", exchange)
         require_scope(caller, "operator:read" if caller.is_operator else "journal:read")
-        sign = partial(sign_checkpoint, self.store, caller.principal, self._secrets_base)
+        sign = partial(sign_checkpoint, self._host, caller.principal)
         signed = await asyncio.get_running_loop().run_in_executor(self._readers, sign)
         await exchange.answer(200, JSON, msgspec.json.encode(signed))
 

@@ -64,10 +64,6 @@ class JournalHost(Transport, Protocol):
     def checkpoint(self) -> Checkpoint:
         """Returns a checkpoint of the journal, signed, and the key that verifies it."""
 
-    @property
-    def secrets_base(self) -> str | None:
-        """The path with which the name of the key file begins; None without a place for it."""
-
 
 class Journal:
     """The journal of the store of a service.
@@ -290,8 +286,10 @@ class Journal:
 
     def signed(self, state: JournalState) -> JournalState:
         """Returns a state with its checkpoint, if the store has a key for checkpoints."""
-        base = self._host.secrets_base
-        key = None if base is None else stored_key(base)
+        from comptroller.local import LocalHost
+        from comptroller.shared_keys import optional_key
+
+        key = optional_key(self._host) if isinstance(self._host, LocalHost) else None
         if key is None:
             return state
         note: bytes = _core.sign_head(*key, state.size, state.root)
@@ -301,7 +299,12 @@ class Journal:
         """Returns the size and root of the journal, signed: a C2SP tlog-checkpoint.
 
         Keep it outside the store, such as in a mail to the auditor. The first call creates the key,
-        in the file ``FILE.journal-key`` beside the store.
+        in the file ``FILE.journal-key`` beside the store. That of a database is in the state
+        folder, and the database has its public part.
+
+        Raises:
+            Unusable: another key signs the checkpoints of the database; or none does, and the
+                service is read-only.
         """
         return self._host.checkpoint().checkpoint
 

@@ -9,30 +9,24 @@ import msgspec
 
 from comptroller import _core
 from comptroller.decoding import NOT_JSON
-from comptroller.errors import unsupported, unusable
+from comptroller.errors import unusable
 from comptroller.journal.records import Checkpoint
 from comptroller.secret_file import SecretFile
 
 if TYPE_CHECKING:
-    from comptroller._core import Principal, Store
+    from comptroller._core import Principal
+    from comptroller.local import LocalHost
 
 _SEED_BYTES = 32
 
 
-def sign_checkpoint(store: Store, principal: Principal, base: str | None) -> Checkpoint:
-    """Returns a checkpoint of the journal of a store; `base` begins the name of its key file."""
-    key = _signing_key(base)
-    note: bytes = _core.sign_checkpoint(store, principal, *key)
+def sign_checkpoint(host: LocalHost, principal: Principal) -> Checkpoint:
+    """Returns a checkpoint of the journal of a store, if the principal may have one."""
+    from comptroller.shared_keys import signing_key
+
+    key = signing_key(host)
+    note: bytes = _core.sign_checkpoint(host.store, principal, *key)
     return Checkpoint(note.decode(), _core.verifier_key(*key))
-
-
-def _signing_key(base: str | None) -> tuple[str, bytes]:
-    if base is None:
-        raise unsupported(
-            "a store in memory has no key for checkpoints, and a database has one only in its state"
-            " folder; open it with state=FOLDER (--state FOLDER)"
-        )
-    return open_or_make(base)
 
 
 def open_or_make(base: str) -> tuple[str, bytes]:

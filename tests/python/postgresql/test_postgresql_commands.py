@@ -41,6 +41,31 @@ def test_a_standby_with_entries_that_have_no_number_is_not_copied(
     assert "the journal has entries without a number" in refused.err
 
 
+def test_the_keys_and_clients_of_a_standby_are_read(
+    run: Run, store_path: str, standby: str, tmp_path: Path
+) -> None:
+    run("keys", "rotate", "--db", store_path, "--state", "state")
+    run("clients", "add", "desk", "--operator", "--db", store_path)
+    assert "desk-" in run("clients", "list", "--db", standby).out
+    for command in ("checkpoint", "key"):
+        ended = run("journal", command, "--db", standby, "--state", "state")
+        assert ended.code == 0, ended.err
+    copied = run("copy", standby, "copy.db", "--with-keys", "--state", "state", "--json")
+    assert copied.code == 0, copied.err
+    assert len(copied.json["secrets"]) == 4
+    assert "desk-" in run("clients", "list", "--db", "copy.db").out
+
+
+def test_keys_that_cannot_be_read_are_reported_before_the_copy(
+    run: Run, store_path: str, tmp_path: Path
+) -> None:
+    run("keys", "rotate", "--db", store_path, "--state", "state")
+    refused = run("copy", store_path, "copy.db", "--with-keys", "--state", "wrong")
+    assert refused.code == 1
+    assert "wrong/store.seal-key is missing" in refused.err
+    assert not (tmp_path / "copy.db").exists()
+
+
 def test_a_missing_state_folder_is_named_by_its_option(run: Run, store_path: str) -> None:
     refused = run("keys", "rotate", "--db", store_path)
     assert refused.code == 1

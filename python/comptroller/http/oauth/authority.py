@@ -78,11 +78,12 @@ def local_authority(
         InvalidRequest: the issuer, audience, rate or leeway is invalid.
     """
     _require_url(issuer)
+    terms = Terms(issuer, audience or issuer, frozenset({ALGORITHM}), leeway_s)
+    limit = _rate(rate, monotonic)
     key_file, client_file = _secrets_of(store)
     keys.open_or_make(key_file)
     watched_keys = Watched(key_file, keys.read, monotonic)
     watched_clients: Watched[Clients] = Watched(client_file, clients.read, monotonic)
-    terms = Terms(issuer, audience or issuer, frozenset({ALGORITHM}), leeway_s)
     trust = _Local(watched_keys, watched_clients, clock)
     endpoint = TokenEndpoint(issuer, terms.audience, watched_keys, watched_clients, clock)
     metadata = _metadata(issuer)
@@ -98,7 +99,7 @@ def local_authority(
         watched_clients.reload()
 
     return Authority(
-        Bearer(Verifier(terms, trust, clock), _rate(rate, monotonic)),
+        Bearer(Verifier(terms, trust, clock), limit),
         {
             TOKEN_PATH: {"POST": endpoint.answer},
             METADATA_PATH: {"GET": show_metadata},

@@ -1,0 +1,113 @@
+"""The keys for checkpoints and webhooks, which all programs of a database must share.
+
+They are in the state folder of each program. The database has the public key of checkpoints and a
+fingerprint of the key of webhooks, with which a program compares its own.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from comptroller import _core
+from comptroller._core import Principal
+from comptroller.errors import unsupported, unusable
+from comptroller.journal.keys import key_file_of, open_or_make, stored_key
+
+if TYPE_CHECKING:
+    from comptroller.local import LocalHost
+
+_NAME = "journal key"
+# Whether a folder is the right one does not depend on the scopes of the caller.
+_OPERATOR = Principal()
+
+
+def are_shared(host: LocalHost) -> bool:
+    """Whether the database has a registered key for checkpoints, which is that of the state folder.
+
+    Registers nothing, and makes no key.
+
+    Raises:
+        Unusable: the state folder has another key, or none.
+    """
+    base = host.secrets_base
+    registered = host.store.shared_document(_OPERATOR, _NAME)
+    if registered is None or base is None:
+        return False
+    own = stored_key(base)
+    if own is not None and _core.verifier_key(*own).encode() == registered:
+        return True
+    problem = "has another key for checkpoints of the journal than" if own else "lacks the key of"
+    raise unusable(
+        f"{Path(base).parent}: the state folder {problem} the other programs of this database; "
+        f"copy {key_file_of(base).path.name} from the state folder of one of them"
+    )
+
+
+def share_keys(host: LocalHost) -> None:
+    """Makes the keys of the state folder those of the database, unless it has some.
+
+    Does nothing for a file, or without a state folder.
+
+    Raises:
+        Unusable: the database has other keys; nothing is then registered.
+    """
+    base = host.secrets_base
+    if not host.is_database or base is None:
+        return
+    if share_webhook_key(host):
+        return
+    mine = _core.verifier_key(*open_or_make(base)).encode()
+    host.store.replace_shared_document(_OPERATOR, _NAME, None, mine)  # unless another program did
+    are_shared(host)
+
+
+def share_webhook_key(host: LocalHost) -> bool:
+    """Makes the key of webhooks in the state folder that of the database, unless it has one.
+
+    Returns whether the key for checkpoints is registered.
+
+    Raises:
+        Unusable: the database has other keys.
+    """
+    is_registered = are_shared(host)
+    _core.share_webhook_key(host.store, _OPERATOR)
+    return is_registered
+
+
+def signing_key(host: LocalHost) -> tuple[str, bytes]:
+    """Returns the name and the seed of the key for checkpoints.
+
+    Makes a missing key. That of a database is also registered, unless the service is read-only.
+
+    Raises:
+        Unsupported: there is no place for the key.
+        Unusable: the database has another key; or it has none, and the service is read-only.
+    """
+    base = host.secrets_base
+    if base is None:
+        raise unsupported(
+            "a store in memory has no key for checkpoints, and a database has one only in its state"
+            " folder; open it with state=FOLDER (--state FOLDER)"
+        )
+    if not host.is_database:
+        return open_or_make(base)
+    if not host.is_read_only:
+        share_keys(host)
+    elif not are_shared(host) and stored_key(base) is None:
+        raise unusable(
+            "the database has no key for checkpoints yet, and this service is read-only; make the "
+            "first checkpoint with one that may write, or start a server"
+        )
+    return open_or_make(base)
+
+
+def optional_key(host: LocalHost) -> tuple[str, bytes] | None:
+    """Returns the key for checkpoints, if the store has one and the state folder has it too."""
+    base = host.secrets_base
+    key = None if base is None else stored_key(base)
+    if key is None or not host.is_database:
+        return key
+    registered = host.store.shared_document(_OPERATOR, _NAME)
+    is_own = registered in (None, _core.verifier_key(*key).encode())
+    return key if is_own else None

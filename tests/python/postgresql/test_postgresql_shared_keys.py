@@ -1,0 +1,178 @@
+"""The keys in the state folders of a database, of which it registers the first ones."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+from typing import cast
+
+import comptroller
+import pytest
+from command_line import GOOD, Run
+from comptroller.local import LocalHost
+from comptroller.shared_keys import share_keys
+from postgresql_server import Connection, Server
+from serving import serving
+
+pytest.importorskip("joserfc")
+
+_LACKS = "the state folder lacks the key of the other programs of this database"
+_ANOTHER = "the state folder has another key for checkpoints of the journal than the other programs"
+_HOOK = "https://hooks.example.com"
+
+
+def _documents(address: str) -> set[str]:
+    """Returns the names of the keys and documents that a database has."""
+    with closing(Connection(address)) as connection:
+        names = {str(name) for (name,) in connection.execute("SELECT name FROM secrets")}
+    return names & {"clients", "keys", "journal key", "webhook key fingerprint"}
+
+
+_REGISTERED = {"journal key", "webhook key fingerprint"}
+
+
+@pytest.fixture
+def new_address(server: Server, store_path: str) -> str:
+    """The address of an empty database without a store."""
+    name = store_path.partition("@/")[2].partition("?")[0] + "_new"
+    return server.create(name)
+
+
+def test_a_refused_server_does_not_stop_the_right_ones(
+    run: Run, tmp_path: Path, new_address: str
+) -> None:
+    """The keys of the copy are those of the database, before the first server has started."""
+    run("load", "claims", "-", "--db", "s.db", given=GOOD)
+    run("keys", "rotate", "--db", "s.db")
+    copied = run("copy", "s.db", new_address, "--with-keys", "--state", "right")
+    assert copied.code == 0, copied.err
+    assert _documents(new_address) == {"keys"} | _REGISTERED
+    for auth in ("local", "off"):
+        words = ("serve", "--port", "0", "--auth", auth, "--db", new_address, "--state", "wrong")
+        refused = run(*words)
+        assert refused.code == 1
+        assert _LACKS in refused.err
+        assert list((tmp_path / "wrong").iterdir()) == []
+    with serving("--state", str(tmp_path / "right"), cwd=tmp_path, db=new_address) as server:
+        assert server.get("/readyz").status_code == 200
+
+
+def test_a_server_that_is_refused_for_another_reason_registers_nothing(
+    run: Run, store_path: str
+) -> None:
+    words = ("serve", "--port", "0", "--db", store_path, "--state", "wrong")
+    for wrong in (["--issuer", "http://books.example"], ["--leeway", "nan"]):
+        assert run(*words, *wrong).code != 0
+        assert _documents(store_path) == set()
+
+
+def test_a_server_registers_the_key_of_webhooks_that_it_does_not_deliver(
+    store_path: str, tmp_path: Path
+) -> None:
+    words = ("--no-webhooks", "--auth", "off", "--state", str(tmp_path / "right"))
+    with serving(*words, cwd=tmp_path, db=store_path):
+        assert _documents(store_path) == _REGISTERED
+
+
+# Commands that use a key of the state folder; ID is that of a webhook.
+USING = [
+    "journal checkpoint",
+    "journal key",
+    "evidence --identity alice --out evidence",
+    "webhooks secret ID",
+    "webhooks rotate ID",
+    "webhooks test ID",
+    "keys rotate",
+]
+
+
+@pytest.mark.parametrize("command", USING)
+def test_the_first_use_of_a_key_registers_it(
+    run: Run, store_path: str, tmp_path: Path, command: str
+) -> None:
+    with comptroller.open(store_path) as svc:
+        svc.identities.put(id="alice")
+        webhook = svc.webhooks.create(url=_HOOK).id
+    words = [webhook if word == "ID" else word for word in command.split()]
+    words += ["--db", store_path, "--state"]
+    used = run(*words, "right")
+    assert used.code == 0, used.err
+    assert _documents(store_path) >= _REGISTERED
+    refused = run(*words, "wrong")
+    assert refused.code == 1
+    assert _LACKS in refused.err or "store.seal-key is missing" in refused.err
+    assert list((tmp_path / "wrong").iterdir()) == []
+    shutil.rmtree(tmp_path / "evidence", ignore_errors=True)
+    again = run(*words, "right")
+    assert again.code == 0, again.err
+    if words[:2] in (["journal", "key"], ["webhooks", "secret"]):
+        assert again.out == used.out
+
+
+def test_another_key_is_refused_and_signs_no_export(
+    run: Run, store_path: str, tmp_path: Path
+) -> None:
+    run("journal", "key", "--db", "other.db")
+    run("load", "claims", "-", "--db", "other.db", given=GOOD)
+    run("journal", "key", "--db", "other.db")
+    (tmp_path / "wrong").mkdir(mode=0o700)
+    shutil.copy(tmp_path / "other.db.journal-key", tmp_path / "wrong" / "store.journal-key")
+    words = ("journal", "checkpoint", "--db", store_path, "--state")
+    signer = run(*words, "right").out.split()[0]
+    refused = run(*words, "wrong")
+    assert refused.code == 1
+    assert _ANOTHER in refused.err
+    export = ("export", "claims", "x.ndjson", "--db", store_path, "--json", "--state")
+    assert run(*export, "right").json["journal"]["checkpoint"].split()[0] == signer
+    assert run(*export, "wrong").json["journal"]["checkpoint"] is None
+
+
+def test_a_service_that_is_read_only_makes_no_key(store_path: str, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    with (
+        comptroller.open(store_path, state=state, read_only=True) as reader,
+        comptroller.open(store_path, state=state) as svc,
+    ):
+        with pytest.raises(comptroller.Unusable, match="has no key for checkpoints yet"):
+            reader.journal.key()
+        assert list(state.iterdir()) == []
+        assert svc.journal.key() == reader.journal.key()
+
+
+def test_of_two_folders_at_once_one_is_registered(store_path: str, tmp_path: Path) -> None:
+    with (
+        comptroller.open(store_path, state=tmp_path / "one") as one,
+        comptroller.open(store_path, state=tmp_path / "two") as two,
+    ):
+        share_keys(cast("LocalHost", one.host))
+        for use in (two.journal.key, lambda: share_keys(cast("LocalHost", two.host))):
+            with pytest.raises(comptroller.Unusable, match=_LACKS):
+                use()
+
+
+def test_a_client_of_a_database_gets_a_checkpoint_of_the_registered_key(
+    store_path: str, tmp_path: Path
+) -> None:
+    state = tmp_path / "state"
+    with (
+        comptroller.open(store_path, state=state) as svc,
+        comptroller.open(
+            store_path, customer="acme", scopes=["journal:read"], state=state
+        ) as client,
+    ):
+        assert client.journal.key() == svc.journal.key()
+
+
+def test_a_copy_replaces_no_key_of_another_store(
+    run: Run, store_path: str, tmp_path: Path, new_address: str
+) -> None:
+    run("journal", "key", "--db", store_path, "--state", "taken")
+    before = (tmp_path / "taken" / "store.journal-key").read_bytes()
+    run("load", "claims", "-", "--db", "s.db", given=GOOD)
+    run("journal", "key", "--db", "s.db")
+    refused = run("copy", "s.db", new_address, "--with-keys", "--state", "taken")
+    assert refused.code == 1
+    assert "store.journal-key is of another store; name a new folder" in refused.err
+    assert (tmp_path / "taken" / "store.journal-key").read_bytes() == before
+    assert run("copy", "s.db", new_address).code == 0  # nothing was copied before
