@@ -7,6 +7,7 @@ a time without a zone.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Context, Decimal
@@ -33,6 +34,7 @@ Value: TypeAlias = str | bool | int | Decimal | datetime | date | UUID
 Filter: TypeAlias = Value | Iterable[Value] | None
 
 _MAX_DEPTH = 32
+_MAX_FLOAT = sys.float_info.max
 # Larger than that of any valid amount, so that the core reports an amount that is too long; small
 # enough to format any number cheaply.
 _MAX_EXPONENT = 100
@@ -102,11 +104,12 @@ def whole(name: str, value: object, most: int, *, least: int = 0) -> int:
     raise invalid(name, f"it must be a whole number from {least} to {most}")
 
 
-def seconds(name: str, value: float) -> float:
-    """Returns a number of seconds above 0. Raises InvalidRequest for anything else."""
+def seconds(name: str, value: float, most: float = _MAX_FLOAT) -> float:
+    """Returns a number of seconds above 0, at most `most`. Raises InvalidRequest for others."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not (isfinite(value) and value > 0):
-        raise invalid(name, "not a time limit; give a number of seconds above 0")
+    if not is_number or not 0 < value <= most:
+        limit = "" if most == _MAX_FLOAT else f", at most {most:,}"
+        raise invalid(name, f"not a time limit; give a number of seconds above 0{limit}")
     return value
 
 

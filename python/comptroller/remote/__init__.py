@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["connect", "connect_async"]
 
 _MOST_ATTEMPTS = 100
+_LONGEST_LABEL = 63  # of a host name (RFC 1035 section 2.3.4)
+_MOST_TIMEOUT_S = (2**31 - 1) // 1000  # poll() takes an int of milliseconds
 
 
 def connect(
@@ -51,9 +53,9 @@ def connect(
     `retry_after`. Redirects are not followed.
 
     Loads, and the operator's streams and exports, use the operator's endpoints. A client's streams
-    and exports are read page by page. A stream is a copy on the local disk, which exists as long as
-    the stream; each read starts from the first row and sees the same rows. `backup` and `check`
-    raise Unsupported: run them on the machine of the store.
+    and exports are read page by page, in order of `created_at`. A stream is a copy on the local
+    disk, which exists as long as the stream; each read starts from the first row and sees the same
+    rows. `backup` and `check` raise Unsupported: run them on the machine of the store.
 
     Args:
         base_url: the address of the server, such as ``https://host``; with the path of a mounted
@@ -66,7 +68,7 @@ def connect(
         token_url: the token endpoint; default ``/oauth2/token`` after `base_url`.
         scopes: the scopes to request for tokens; by default all scopes of the client.
         timeout_s: seconds to wait for a connection, for each piece of a response, and for each
-            sign of progress of a load. The total time has no limit.
+            sign of progress of a load; at most 2,147,483. The total time has no limit.
         attempts: the maximum number of times a request is sent, 1 to 100.
         allow_http: sends credentials over plain HTTP also to other machines.
         transport: an httpx2 transport to use instead of that of the environment, for example
@@ -92,7 +94,7 @@ def connect(
     with _refusing_environment():
         client = httpx2.Client(
             transport=transport,
-            timeout=arguments.seconds("timeout_s", timeout_s),
+            timeout=arguments.seconds("timeout_s", timeout_s, _MOST_TIMEOUT_S),
             headers=_user_agent(),
             mounts=dict.fromkeys(endpoints.direct()),
         )
@@ -157,7 +159,7 @@ def connect_async(
     with _refusing_environment():
         client = httpx2.AsyncClient(
             transport=transport,
-            timeout=arguments.seconds("timeout_s", timeout_s),
+            timeout=arguments.seconds("timeout_s", timeout_s, _MOST_TIMEOUT_S),
             headers=_user_agent(),
             mounts=dict.fromkeys(endpoints.direct()),
         )
@@ -277,5 +279,12 @@ def _url(name: str, given: object) -> str:
             name,
             "not the URL of a service; give http:// or https://, a host, and no user, query or "
             "fragment",
+        )
+    labels = (parts.hostname or "").removesuffix(".").split(".")
+    if not all(0 < len(label) <= _LONGEST_LABEL for label in labels):
+        raise invalid(
+            name,
+            f"the host has a label of an invalid length; give 1 to {_LONGEST_LABEL} characters "
+            "between dots",
         )
     return parts.geturl().rstrip("/")

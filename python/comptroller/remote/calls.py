@@ -84,10 +84,15 @@ async def _always() -> bool:
 
 
 def _url(row: Row, parameters: Parameters) -> str:
-    """Returns the path and query of an operation; an id in the path is one segment."""
+    """Returns the path and query of an operation; an id in the path is one segment.
+
+    Raises NotFound for an empty id, as the core does.
+    """
     path, query = row.path, parameters
     if "{id}" in path:
         id = dict(parameters)["id"]
+        if not id:  # the path without it names another resource, or nothing
+            raise error_for("not-found", 404, "there is no record of this id")
         query = [each for each in parameters if each[0] != "id"]
         # URL libraries resolve the segments "." and "..".
         segment = id.replace(".", "%2E") if id in (".", "..") else quote(id, safe="")

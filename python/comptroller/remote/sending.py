@@ -199,6 +199,13 @@ class Sender:
             raise error_for(
                 "invalid-request", 400, f"{place} is not a valid URL: {error}"
             ) from error
+        except UnicodeError as error:
+            if "idna" not in str(error):  # of the content
+                raise
+            # Python's resolver raises it for a label of an invalid length; base_url has none.
+            raise unusable(
+                f"{place} got no response: the host name of a proxy is not valid: {error}"
+            ) from error
         except httpx2.RequestError as error:
             cause = _lasting_cause(error)
             if cause:

@@ -55,6 +55,37 @@ def test_an_id_is_one_segment_of_the_path(id: str, segment: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "ask",
+    [
+        lambda service: service.claims.get(""),
+        lambda service: service.payout_groups.update("", name="n"),
+        lambda service: service.identities.permits("", "BUY"),
+    ],
+)
+def test_no_record_has_an_empty_id(ask: Any) -> None:
+    there = Elsewhere(page())
+    with comptroller.open(":memory:") as local:
+        for service in (local, there.connect()):
+            with pytest.raises(errors.NotFound, match="there is no record of this id"):
+                ask(service)
+    assert there.requests == []
+
+
+@pytest.mark.parametrize("host", ["elsewhere.test.", "a" * 63 + ".test", "[::1]", "münchen.test"])
+def test_the_other_hosts_are_accepted(host: str) -> None:
+    there = Elsewhere(page())
+    there.connect(f"https://{host}/api").claims.list()
+    assert len(there.requests) == 1
+
+
+def test_an_invalid_host_of_a_proxy_is_unusable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://{'a' * 64}.invalid:3128")
+    service = comptroller.connect("http://elsewhere.invalid", attempts=1)
+    with pytest.raises(errors.Unusable, match="the host name of a proxy is not valid"):
+        service.claims.list()
+
+
+@pytest.mark.parametrize(
     ("ask", "method", "path"),
     [
         (lambda s: s.claims.list(), "GET", "/rewards/claims"),
@@ -108,6 +139,9 @@ def test_an_address_is_sent_as_it_is_documented(ask: Any, body: object) -> None:
         "https://elsewhere.test/#canary",
         "https://elsewhere.test:x",
         "http://[::1",
+        "http://.",
+        "https://canary..test",
+        f"https://{'canary' * 11}.test",
         7,
     ],
 )
@@ -130,6 +164,9 @@ def test_an_invalid_url_is_refused_and_not_quoted(name: str, url: Any) -> None:
         ({"client_id": "a", "client_secret": "canary", "scopes": []}, "scopes"),
         ({"timeout_s": 0}, "timeout_s"),
         ({"timeout_s": float("nan")}, "timeout_s"),
+        ({"timeout_s": 1e300}, "timeout_s"),
+        ({"timeout_s": 10**400}, "timeout_s"),
+        ({"timeout_s": 2**31 // 1000 + 1}, "timeout_s"),
         ({"attempts": -1}, "attempts"),
         ({"attempts": 0}, "attempts"),
     ],
