@@ -11,10 +11,11 @@ import msgspec
 
 from comptroller import decoding
 from comptroller._core import ArrowSource, Principal, Store
+from comptroller.bulk.legacy_controls import LEGACY_REASON_CODES
 from comptroller.bulk.loading import LoadResult
 from comptroller.bulk.readers import PieceReader
 from comptroller.description import core_description, derived_members, members, record_members
-from comptroller.errors import unusable
+from comptroller.errors import Forbidden, InvalidRequest, NotFound, unusable
 from comptroller.remote.calls import Parameters
 
 Row = dict[str, Any]
@@ -39,6 +40,9 @@ class Origin(Protocol):
     def pages(self, kind: str, parameters: Parameters) -> Iterator[list[Row]]:
         """Yields all records of a kind that match the filters, page by page."""
 
+    def changes(self, resource: str) -> Iterator[Row]:
+        """Yields all changes of a resource from the beginning of the feed."""
+
 
 class Copy:
     """A copy of the records of a kind that match some filters, complete when constructed.
@@ -46,7 +50,14 @@ class Copy:
     A client's copy shows only the members that the remote service shows to it. Deleting the last
     reference removes the copy.
 
+    A copy `for_export` leaves out implied identities, which a load of their controls creates, as
+    the export of a store does. An implied identity has no members of its own, and the created_at of
+    the control that the service stored first. An identity that was created at the same time as a
+    control looks the same, unless the caller may read the change feed, which shows how it was
+    created.
+
     Raises:
+        InvalidRequest: a filter or a column is unknown.
         Unusable: this version cannot load a record, or the disk is full.
     """
 
@@ -56,14 +67,20 @@ class Copy:
         kind: str,
         parameters: Parameters,
         columns: list[str] | None = None,
+        *,
+        for_export: bool = False,
     ) -> None:
         self._origin = origin
         self._kind = kind
         self._is_operator = origin.is_operator()
         self._customer: str | None = None
+        self._leaves_out_implied = for_export and kind == "identities"
+        self._starts: set[tuple[str, str]] | None = None
         self._store = Store(":memory:")
         self._has_balances = ("include_balance", "true") in parameters
-        self._stream(columns)  # raises for unknown columns before anything is fetched
+        # These raise for unknown filters and columns before anything is fetched.
+        self._store.stream(Principal(), kind, None, parameters)
+        self._stream(columns)
         self._fill(parameters)
         self._rows = self._stream(columns)
 
@@ -127,7 +144,48 @@ class Copy:
                 beside.write(_encode_lines([each for row in page for each in _controls(row)]))
             elif self._has_balances:
                 beside.write(_encode_lines([_balance(row) for row in page if "balance" in row]))
+            if self._leaves_out_implied:
+                page = [row for row in page if not self._is_implied(row)]
             yield _encode_lines([_drop_derived(self._kind, row) for row in page])
+
+    def _is_implied(self, identity: Row) -> bool:
+        """Whether an identity has only what a load of its controls creates."""
+        if any(identity.get(name) is not None for name in ("ref_id", "metadata")):
+            return False
+        if identity["updated_at"] != identity["created_at"]:
+            return False
+        if self._starts is None:
+            self._starts = self._read_starts()
+        return (identity["id"], identity["created_at"]) in self._starts
+
+    def _read_starts(self) -> set[tuple[str, str]]:
+        """Returns the identity and created_at of each control that may have created its identity.
+
+        Those of the deprecated booleans have not: `identities.put` creates them together with their
+        identity. Returns none if the caller cannot read controls, and so cannot load them.
+        """
+        try:
+            starts = {
+                (control["identity_id"], control["created_at"])
+                for page in self._origin.pages("controls", [("include_deleted", "true")])
+                for control in page
+                if control.get("reason_code") not in LEGACY_REASON_CODES
+            }
+        except (Forbidden, NotFound, InvalidRequest):  # other servers may require an identity
+            return set()
+        own = self._own_identities() if starts else set()
+        return {(id, created_at) for id, created_at in starts if id not in own}
+
+    def _own_identities(self) -> set[str]:
+        """Returns the identities that the change feed shows to have been put or loaded."""
+        try:
+            return {
+                change["id"]
+                for change in self._origin.changes("identities")
+                if change["operation"].startswith("identities.")
+            }
+        except (Forbidden, NotFound, InvalidRequest):
+            return set()
 
     def _take_customer(self, page: list[Row]) -> None:
         """Sets the customer of the copy, and checks that all rows belong to it."""

@@ -19,7 +19,14 @@ from comptroller.bulk.files import refuse_store, whole_file
 from comptroller.bulk.loading import LoadOptions, LoadResult, Opened
 from comptroller.bulk.streams import Stream
 from comptroller.decoding import NOT_JSON
-from comptroller.errors import Forbidden, NotFound, from_os_error, unsupported, unusable
+from comptroller.errors import (
+    Forbidden,
+    NotFound,
+    from_os_error,
+    unavailable,
+    unsupported,
+    unusable,
+)
 from comptroller.journal import Checkpoint
 from comptroller.remote.calls import JSON, Calls, Parameters
 from comptroller.remote.channel import Channel
@@ -107,7 +114,7 @@ class RemoteHost:
     def export(self, kind: str, path: str, format: str, parameters: Parameters) -> Exported:
         """Writes an NDJSON or CSV file, or standard output for ``-``; returns the row count."""
         if not self.is_operator():
-            copy = Copy(self, kind, parameters)
+            copy = Copy(self, kind, parameters, for_export=True)
             try:
                 return Exported(copy.export(path, format))
             finally:
@@ -195,21 +202,41 @@ class RemoteHost:
                 return
             query = [*parameters, *_PAGE, ("page_cursor", page["next_page_cursor"])]
 
+    def changes(self, resource: str) -> Iterator[dict[str, Any]]:
+        """Yields all changes of a resource from the beginning of the feed."""
+        given = [("resources", resource), ("limit", "1000")]
+        after: Parameters = []
+        while True:
+            page = msgspec.json.decode(self.call("changes.list", [*given, *after], None, None))
+            yield from page["items"]
+            if not page["has_more"]:
+                return
+            after = [("after", page["next_cursor"])]
+
     def export_pieces(
         self, kind: str, parameters: Parameters, format: str = "ndjson"
     ) -> Iterator[bytes]:
-        """Yields the operator's export of a kind, in pieces of any size."""
+        """Yields the operator's export of a kind, in pieces of any size.
+
+        Raises Unavailable if the response ends within a line. HTTP itself reports a cut response
+        only if it has a Content-Length or chunks, which a proxy of HTTP/1.0 removes.
+        """
         given = [*parameters, ("format", format)]
         if kind == "controls" and "include_deleted" not in dict(parameters):
             # The default of lists; the export endpoint includes deleted controls by default.
             given.append(("include_deleted", "false"))
         query = urlencode(given)
-        pieces = self._session.pieces(read(f"/operator/export/{kind}?{query}", {}))
+        path = f"/operator/export/{kind}"
+        pieces = self._session.pieces(read(f"{path}?{query}", {}))
+        is_complete = format == "ndjson"  # without records it is empty; CSV has a header
         try:
             while piece := self._run(_next(pieces)):
+                is_complete = piece.endswith(b"\n")
                 yield piece
         finally:
             self._run(_close(pieces))
+        if not is_complete:
+            raise unavailable(f"GET {path} got an incomplete response: it ends within a line")
 
 
 async def _never() -> bool:
