@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from comptroller import arguments
+from comptroller.bulk.legacy_controls import LEGACY_REASON_CODES
 from comptroller.bulk.loading import LoadResult
 from comptroller.bulk.pull_places import Place, Places
 from comptroller.description import core_description, members, stored_members
@@ -28,6 +32,11 @@ _MAX_REMEMBERED = 100_000
 # record. Addresses and controls have none; a claim that raises last_claim_all_at of its group, and
 # the load of an implied identity, can keep it.
 _ALWAYS_DATED = {"claims", "orchestrations"}
+# Kinds that are read by an export, which leaves out implied identities: those that the source
+# learned of from their controls alone. A load of the controls, in the order in which they arrived
+# at the source, creates them as they are. If they were loaded as lines, the store would reject the
+# identity's own line later.
+_EXPORTED = {"identities", "controls"}
 
 
 def pull(
@@ -113,18 +122,23 @@ def customer_of(source: Service) -> str | None:
     return None
 
 
-def _begin(source: Service, target: Service, kind: str, place: Place) -> _All | _Changed:
+def _begin(
+    source: Service, target: Service, kind: str, place: Place
+) -> _All | _Exported | _Changed:
     """Returns the rows from a place: those that changed, or all if the place cannot be used."""
-    if place.page is not None:
+    if place.page is not None and kind not in _EXPORTED:
         rest = _All(source, kind, place)
         if _answer(rest.first_page) is not None:
             return rest
-    elif place.after is not None:
+    elif place.page is None and place.after is not None:
         changed = _Changed(source, target, kind, place)
         if _answer(changed.first_page) is not None:
             return changed
     end = _answer(lambda: _page_of_changes(source, kind, "end"))
-    return _All(source, kind, Place(None if end is None else end.next_cursor, ""))
+    after = None if end is None else end.next_cursor
+    if kind in _EXPORTED:
+        return _Exported(source, target, kind, after)
+    return _All(source, kind, Place(after, ""))
 
 
 def _answer(read: Callable[[], R]) -> R | None:
@@ -158,10 +172,7 @@ class _All:
         return self._page(self._place.page or "")
 
     def _page(self, cursor: str) -> Page[Any]:
-        filters = {"include_deleted": True} if self._kind == "controls" else {}
-        page: Page[Any] = self._list(
-            order="ASC", limit=_PAGE, page_cursor=cursor or None, **filters
-        )
+        page: Page[Any] = self._list(order="ASC", limit=_PAGE, page_cursor=cursor or None)
         return page
 
     def __iter__(self) -> Iterator[Any]:
@@ -171,8 +182,7 @@ class _All:
             count += len(page.items)
             self._pages.append(cursor)
             self._ends.append(count)
-            for record in page.items:
-                yield _row(self._kind, record) if self._kind == "identities" else record
+            yield from page.items
             cursor = page.next_page_cursor or None
 
     def place_at(self, line: int) -> Place:
@@ -183,6 +193,83 @@ class _All:
     def place_at_end(self) -> Place:
         """Returns the place after all rows."""
         return msgspec.structs.replace(self._place, page=None)
+
+
+class _Exported:
+    """All records of a kind in the order of an export; iterable once."""
+
+    def __init__(self, source: Service, target: Service, kind: str, after: str | None) -> None:
+        self._source = source
+        self._target = target
+        self._kind = kind
+        self._after = after
+
+    def __iter__(self) -> Iterator[Any]:
+        filters = [("include_deleted", "true")] if self._kind == "controls" else []
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.ndjson"
+            self._source.host.export(self._kind, str(path), "ndjson", filters)
+            yield from _lines(path) if self._kind == "identities" else self._controls(path)
+
+    def _controls(self, path: Path) -> Iterator[dict[str, Any]]:
+        """Yields controls in an order in which the target accepts them.
+
+        First those that it has and that were deleted since: another one of the same type and setter
+        may be active now, and a remote client gets it first if its created_at is earlier.
+        """
+        active = {control.id for control in self._target.controls.iter()}
+        ended = set()
+        for row in _lines(path) if active else ():
+            if row["deleted_at"] and row["id"] in active:
+                ended.add(row["id"])
+                yield row
+        legacy = self._legacy_controls()
+        for row in _lines(path):
+            if row["id"] in ended:
+                continue
+            if row["deleted_at"] and _slot_of(row) in legacy:
+                yield from self._replacing(legacy[_slot_of(row)], row)
+            yield row
+
+    def _legacy_controls(self) -> dict[tuple[str, ...], dict[str, Any]]:
+        """Returns the active controls of the target that a load of another one replaces."""
+        controls = self._target.controls.iter(reason_code=LEGACY_REASON_CODES)
+        rows = (_row("controls", control) for control in controls)
+        return {_slot_of(row): row for row in rows}
+
+    def _replacing(
+        self, legacy: dict[str, Any], control: dict[str, Any]
+    ) -> Iterator[dict[str, Any]]:
+        """Yields a row that ends a legacy control of the target, before a deleted control.
+
+        Does so if the deleted control replaced it at the source while it was active.
+        """
+        if control["deleted_at"] <= legacy["created_at"]:
+            return
+        if _find(self._source, "controls", legacy["id"]) is not None:
+            return
+        if _find(self._target, "controls", control["id"]) is None:
+            yield _active(control)
+            return
+        # The target has no such row, and a pull removes none. The legacy control ends as it
+        # begins, so that it was never in force, as at the source.
+        yield legacy | {
+            "deleted_at": legacy["created_at"],
+            "deletion_reason": f"replaced by the control {control['id']}",
+        }
+
+    def place_at(self, _line: int) -> Place:
+        """Returns the place to read all records again."""
+        return Place()
+
+    def place_at_end(self) -> Place:
+        """Returns the place after all rows."""
+        return Place(self._after)
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open("rb") as lines:
+        yield from map(msgspec.json.decode, lines)
 
 
 class _Changed:
@@ -226,11 +313,19 @@ class _Changed:
             for change in changes:
                 yield from self._counted(change.after)
         elif changes[-1].after is not None:
+            if _is_implied(changes) and self._shows_controls:
+                return
+            yield from self._counted(_active_first(self._kind, changes))
             merged = _merged(None if changes[0].before is None else self._stored(id), changes)
             found = _find(self._source, self._kind, id) if merged is None else None
             if self._kind not in _ALWAYS_DATED:
                 self._remember(id)
             yield from self._counted(_decoded(self._kind, merged) if merged else found)
+
+    @cached_property
+    def _shows_controls(self) -> bool:
+        """Whether a pull of controls can create implied identities."""
+        return is_shown(self._source, "controls")
 
     def _remember(self, id: str) -> None:
         if len(self._yielded) < _MAX_REMEMBERED:
@@ -263,6 +358,37 @@ class _Changed:
     def place_at_end(self) -> Place:
         """Returns the place after all rows."""
         return Place(self._after)
+
+
+def _is_implied(changes: list[Change]) -> bool:
+    """Whether the changes are the creation of an identity by a load of its first control."""
+    (first, *others) = changes
+    is_load = first.resource == "identities" and first.operation == "controls.load"
+    return is_load and first.before is None and not others
+
+
+def _active_first(kind: str, changes: list[Change]) -> dict[str, Any] | None:
+    """Returns a control as created, if the changes also delete it; else None.
+
+    Only a load of an active control replaces the control of a deprecated boolean.
+    """
+    created = changes[0].after
+    is_deleted = any((change.after or {}).get("deleted_at") for change in changes[1:])
+    return created if kind == "controls" and changes[0].before is None and is_deleted else None
+
+
+def _active(control: dict[str, Any]) -> dict[str, Any]:
+    """Returns a control as it was before its deletion."""
+    return {
+        name: value
+        for name, value in control.items()
+        if name not in ("deleted_at", "deleted_by", "deletion_reason")
+    }
+
+
+def _slot_of(control: dict[str, Any]) -> tuple[str, ...]:
+    """Returns what one control at a time can have while it is active."""
+    return control["identity_id"], control["type"], control["set_by"]
 
 
 def _merged(stored: dict[str, Any] | None, changes: list[Change]) -> dict[str, Any] | None:
