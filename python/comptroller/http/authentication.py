@@ -8,7 +8,7 @@ from typing import Protocol
 from comptroller._core import Principal
 from comptroller.errors import invalid
 from comptroller.http.exchange import Exchange
-from comptroller.http.problems import Refusal, problem
+from comptroller.http.problems import problem
 from comptroller.loopback import host_of, is_loopback
 
 
@@ -26,11 +26,9 @@ class Caller:
 
 
 def require_scope(caller: Caller, scope: str) -> None:
-    """Raises Refusal, which names the scope, if the caller lacks it (RFC 6750 section 3.1)."""
+    """Raises Forbidden, which names the scope, if the caller lacks it."""
     if scope not in caller.scopes:
-        error = problem("insufficient-scope", f"this needs the scope {scope}")
-        challenge = f'Bearer error="insufficient_scope", scope="{scope}"'
-        raise Refusal(error, [(b"www-authenticate", challenge.encode())])
+        raise problem("insufficient-scope", f"this needs the scope {scope}")
 
 
 class Authenticator(Protocol):

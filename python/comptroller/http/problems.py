@@ -24,6 +24,8 @@ _UNREACHABLE = re.compile(
     "the database accepts only reads, "
 )
 _REPORTS = re.compile("the database reports: (?!canceling statement due to statement timeout)")
+# In a detail of `require_scope` here and in cpp/service/authorisation.cpp.
+_SCOPE = re.compile(r"needs the scope ([a-z_]+:[a-z_]+)")
 _FILE = re.compile(r"(?:^|[\s`(])/\S")
 _SEE_LOG = "see the log of the server by the request id"
 _log = logging.getLogger(__name__)
@@ -44,9 +46,18 @@ def problem(code: str, detail: str) -> Error:
 
 
 def headers(error: Error) -> list[tuple[bytes, bytes]]:
-    """Returns the headers of an error response: Retry-After for a temporary error."""
-    is_temporary = error.status == 503 or error.code == "idempotency-in-flight"
-    return [(b"retry-after", _RETRY_AFTER_S)] if is_temporary else []
+    """Returns the headers of an error response.
+
+    Retry-After for a temporary error, and a challenge that names a missing scope (RFC 6750 section
+    3.1), whether this package or the core found that it is missing.
+    """
+    if error.status == 503 or error.code == "idempotency-in-flight":
+        return [(b"retry-after", _RETRY_AFTER_S)]
+    if error.code == "insufficient-scope":
+        scope = _SCOPE.search(error.detail)
+        named = f', scope="{scope[1]}"' if scope else ""
+        return [(b"www-authenticate", f'Bearer error="insufficient_scope"{named}'.encode())]
+    return []
 
 
 def document(error: Error, request_id: str) -> bytes:

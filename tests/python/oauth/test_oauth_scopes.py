@@ -59,6 +59,36 @@ def test_an_operation_accepts_only_its_own_scope(
     assert 1 <= len(passed) <= 2
 
 
+# Requests of which the core finds that a second scope is missing: the scopes that the client has,
+# the request, and the scope that it lacks.
+SECOND = [
+    ("webhooks:read", "GET", "/v2/webhooks/{id}/secret", None, "webhooks:write"),
+    ("changes:read", "GET", "/v2/changes?resources=claims", None, "rewards:read_claims"),
+    (
+        "webhooks:write",
+        "POST",
+        "/v2/webhooks",
+        {"url": "https://hooks.example.com", "event_types": ["claim.*"]},
+        "rewards:read_claims",
+    ),
+]
+
+
+@pytest.mark.parametrize(("scope", "method", "path", "body", "lacked"), SECOND)
+def test_a_second_scope_that_is_missing_is_named_in_the_challenge(
+    served: Served, scope: str, method: str, path: str, body: Any, lacked: str
+) -> None:
+    client = served.register("second", "acme", [scope])
+    with comptroller.open(str(served.store), customer="acme") as svc:
+        webhook = svc.webhooks.create(url="https://hooks.example.com").id
+    token = {"Authorization": f"Bearer {served.token(client)}"}
+    answer = served.ask(method, path.replace("{id}", webhook), headers=token, json=body)
+    assert answer.status_code == 403
+    assert lacked in answer.json()["detail"]
+    challenge = f'Bearer error="insufficient_scope", scope="{lacked}"'
+    assert answer.headers["www-authenticate"] == challenge
+
+
 def test_a_scope_must_match_completely(served: Served) -> None:
     client = served.register("whole", "acme", ["identity:read_identity"])
     token = served.token(client)
