@@ -16,6 +16,7 @@ import httptools
 
 from comptroller._core import collect_fields, find_head_end
 from comptroller.http.exchange import PIECEWISE, STOPPING_DURING_WRITE, lines_of
+from comptroller.http.server import forwarding
 from comptroller.http.server.asgi import AsgiCall
 from comptroller.http.server.outgoing import Outgoing
 from comptroller.http.server.refusals import STATUS_LINES, malformed, refusal
@@ -79,7 +80,7 @@ class Connection(asyncio.Protocol):
         """Starts the deadline of the first request."""
         self.out = Outgoing(transport, self._loop, self.server.receive_within_s)
         self.is_secure = transport.get_extra_info("sslcontext") is not None
-        self.peer: tuple[str, int] | None = transport.get_extra_info("peername")
+        self.peer = forwarding.plain(transport.get_extra_info("peername"))
         connections = self.server.connections
         connections.add(self)
         if len(connections) > MAX_CONNECTIONS:

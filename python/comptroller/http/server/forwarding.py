@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from ipaddress import ip_address, ip_network
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
 
 from comptroller.errors import invalid
 
 _LOOPBACK = "127.0.0.1,::1"
+# The length of the prefix ::ffff: of an address of IPv4 in one of IPv6.
+_MAPPED_BITS = 96
 
 #: An address and a port.
 Peer = tuple[str, int]
@@ -25,7 +34,7 @@ class Forwarding:
         names = [each.strip() for each in (trusted or _LOOPBACK).split(",") if each.strip()]
         self._is_open = names == ["*"]
         try:
-            self._networks = [] if self._is_open else [ip_network(name) for name in names]
+            self._networks = [] if self._is_open else [_network(name) for name in names]
         except ValueError as error:
             raise invalid("FORWARDED_ALLOW_IPS", str(error)) from None
 
@@ -54,10 +63,17 @@ class Forwarding:
         if self._is_open:
             return True
         try:
-            address = ip_address(host)
+            address = _parse(host)
         except ValueError:
             return False
         return any(address in network for network in self._networks)
+
+
+def plain(peer: Peer | None) -> Peer | None:
+    """Returns the peer of a socket; on one that listens on ::, the address of IPv4 that it maps."""
+    if peer is None or not peer[0].startswith("::ffff:"):
+        return peer
+    return str(_parse(peer[0])), peer[1]
 
 
 def _address(entry: str) -> str | None:
@@ -66,6 +82,22 @@ def _address(entry: str) -> str | None:
     if host.count(":") == 1:  # IPv4 and a port
         host = host.partition(":")[0]
     try:
-        return str(ip_address(host))
+        return str(_parse(host))
     except ValueError:
         return None
+
+
+def _network(name: str) -> IPv4Network | IPv6Network:
+    """Returns a network; that of IPv4 for ::ffff:192.0.2.0/120. Raises ValueError."""
+    network = ip_network(name)
+    if isinstance(network, IPv4Network) or network.prefixlen < _MAPPED_BITS:
+        return network
+    mapped = network.network_address.ipv4_mapped
+    return network if mapped is None else IPv4Network((mapped, network.prefixlen - _MAPPED_BITS))
+
+
+def _parse(host: str) -> IPv4Address | IPv6Address:
+    """Returns an address; that of IPv4 for ::ffff:192.0.2.1. Raises ValueError."""
+    address = ip_address(host)
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
