@@ -9,7 +9,7 @@ import msgspec
 from click.core import ParameterSource
 
 from comptroller.cli import screen
-from comptroller.cli.options import db_and_state_options, state_of
+from comptroller.cli.options import DEFAULT_DB, db_and_state_options, state_of
 from comptroller.cli.serve_options import ServeOptions, require_safety, require_sense
 
 _MAX_WORKERS = 256
@@ -127,7 +127,11 @@ def serve(context: click.Context, /, **options: Any) -> int:
         for name in options
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     }
-    chosen = ServeOptions(**options, state=state_of(options["db"]))
+    if context.find_root().params.get("db") is not None:
+        given.add("db")
+    is_temporary = options["empty"] or options["sample"] is not None
+    state = state_of(DEFAULT_DB if is_temporary else options["db"])
+    chosen = ServeOptions(**options, state=state)
     require_sense(chosen, given)
     screen.require_server()
     require_safety(chosen)
@@ -141,5 +145,10 @@ def serve(context: click.Context, /, **options: Any) -> int:
 def worker(assignment: str) -> None:
     """Serve as one of the processes of `serve --workers`, which starts this command."""
     from comptroller.cli import serve_process
+    from comptroller.decoding import NOT_JSON
 
-    serve_process.work(msgspec.json.decode(assignment, type=serve_process.Assignment))
+    try:
+        assigned = msgspec.json.decode(assignment, type=serve_process.Assignment)
+    except (*NOT_JSON, UnicodeEncodeError):
+        raise click.UsageError("`serve --workers` runs this command; run `serve`") from None
+    serve_process.work(assigned)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
+from math import isfinite
 from typing import Literal
 
 import click
@@ -14,6 +16,11 @@ from comptroller.postgresql import is_address
 
 _EXTERNAL_ISSUER_OPTIONS = (
     *("jwks", "algorithm", "token_type", "customer_claim", "operator_claim", "scope_claim"),
+)
+# The options that a variable without a value, in a unit of systemd, would make empty.
+_TEXTS = (
+    *("host", "issuer", "audience", "jwks", "customer_claim", "operator_claim", "scope_claim"),
+    *("tls_cert", "tls_key", "backups"),
 )
 # The options that each value of --auth does not accept.
 _IGNORED = {
@@ -64,7 +71,17 @@ def require_sense(options: ServeOptions, given: set[str]) -> None:
         raise click.UsageError("give one of --db, --empty and --sample")
     if (options.tls_cert is None) != (options.tls_key is None):
         raise click.UsageError("give both --tls-cert and --tls-key, or neither")
-    if options.auth == "local" and is_address(options.db) and options.state is None:
+    for name in _TEXTS:
+        if getattr(options, name) == "":
+            raise click.UsageError(f"{_option(name)} is empty; give a value, or leave it out")
+    if "" in options.algorithm:
+        raise click.UsageError("--algorithm is empty; give a value, or leave it out")
+    for name in ("leeway", "rate"):
+        number = getattr(options, name)
+        if number is not None and not isfinite(number):
+            raise click.UsageError(f"{_option(name)}: {number} is not a finite number")
+    is_database = is_address(options.db) and not options.is_temporary
+    if options.auth == "local" and is_database and options.state is None:
         raise click.UsageError("--auth local needs --state FOLDER, for the keys and clients")
     if options.workers > 1 and options.db == ":memory:" and not options.is_temporary:
         raise click.UsageError("--workers needs a store in a file; --empty makes a temporary one")
@@ -81,11 +98,18 @@ def require_sense(options: ServeOptions, given: set[str]) -> None:
 
 
 def require_safety(options: ServeOptions) -> None:
-    """Raises InvalidRequest if tokens would be sent unencrypted, or `--issuer` is missing."""
+    """Raises InvalidRequest if tokens would be sent unencrypted, or `--issuer` is missing.
+
+    Also for a certificate or trusted proxies that are not valid, before anything is stored.
+    """
     if options.tls_cert and options.tls_key:
         from comptroller.http.server.certificate import require_certificate
 
         require_certificate(options.tls_cert, options.tls_key)
+    if options.behind_proxy:
+        from comptroller.http.server.forwarding import Forwarding
+
+        Forwarding(os.environ.get("FORWARDED_ALLOW_IPS"))
     if is_loopback(options.host) and not options.behind_proxy:
         return
     if options.auth == "off":

@@ -50,6 +50,14 @@ from comptroller.http.oauth.authority import METADATA_PATH  # noqa: E402
         ),
         ("--drop-deprecated --sunset 2027-06-30", "exclude each other"),
         ("--sunset tomorrow", "--sunset"),
+        ("--leeway nan", "--leeway: nan is not a finite number"),
+        ("--rate nan", "--rate: nan is not a finite number"),
+        ("--rate inf", "--rate: inf is not a finite number"),
+        ("--issuer=", "--issuer is empty; give a value, or leave it out"),
+        ("--audience=", "--audience is empty"),
+        ("--host=", "--host is empty"),
+        ("--backups=", "--backups is empty"),
+        ("--empty --state folder", "--state is the folder of a database"),
     ],
 )
 def test_conflicting_options_are_a_usage_error(
@@ -164,6 +172,45 @@ def test_tokens_of_an_external_issuer_are_verified_as_configured(tmp_path: Path)
     with serving(*words.split(), *more.split(), cwd=tmp_path) as server:
         bearer = {"Authorization": f"Bearer {token}"}
         assert server.get("/rewards/claims", headers=bearer).status_code == 200
+
+
+@pytest.mark.parametrize("word", ["--empty", "--sample=5"])
+def test_a_temporary_store_needs_no_state_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str
+) -> None:
+    """A database that the environment names is not opened."""
+    monkeypatch.setenv("COMPTROLLER_STATE", str(tmp_path / "state"))
+    address = "postgresql://nowhere.invalid/books"
+    with serving(word, cwd=tmp_path, db=address) as server:
+        assert server.get("/readyz").status_code == 200
+        assert server.end()[0] == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_temporary_store_excludes_one_that_is_named_before_the_command(run: Run) -> None:
+    ended = run("--db", "a.db", "serve", "--empty")
+    assert ended.code == 2
+    assert "one of --db, --empty and --sample" in ended.err
+
+
+def test_a_proxy_of_ipv4_is_trusted_by_a_server_for_ipv6(tmp_path: Path) -> None:
+    words = ("--behind-proxy", "--issuer", "https://books.example", "--host", "::", "--empty")
+    with serving(*words, cwd=tmp_path) as server:
+        port = server.address.rpartition(":")[2]
+        for headers in ({"X-Forwarded-For": "203.0.113.9"}, {}):
+            address = f"http://127.0.0.1:{port}/rewards/claims"
+            assert httpx2.get(address, headers=headers).status_code == 401
+        _, _, err = server.end()
+    lines = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
+    peers = [line["peer"] for line in lines if line["event"] == "request"]
+    assert peers == ["203.0.113.9", "127.0.0.1"]
+
+
+def test_a_worker_that_no_server_starts_says_so(run: Run) -> None:
+    for assignment in ("x", "{}", "\udcff"):
+        ended = run("worker", assignment)
+        assert ended.code == 2
+        assert "`serve --workers` runs this command" in ended.err
 
 
 def test_a_temporary_store_has_a_client(tmp_path: Path) -> None:

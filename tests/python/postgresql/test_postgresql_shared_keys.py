@@ -59,10 +59,12 @@ def test_a_refused_server_does_not_stop_the_right_ones(
 
 
 def test_a_server_that_is_refused_for_another_reason_registers_nothing(
-    run: Run, store_path: str
+    run: Run, store_path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "proxy.example")
     words = ("serve", "--port", "0", "--db", store_path, "--state", "wrong")
-    for wrong in (["--issuer", "http://books.example"], ["--leeway", "nan"]):
+    issuer = ["--issuer", "https://books.example"]
+    for wrong in (["--issuer", "http://books.example"], [*issuer, "--behind-proxy"]):
         assert run(*words, *wrong).code != 0
         assert _documents(store_path) == set()
 
