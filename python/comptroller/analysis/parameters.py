@@ -9,10 +9,11 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from operator import index
 from typing import Any, NamedTuple, SupportsFloat, SupportsIndex, TypeAlias, get_args
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from comptroller import arguments
 from comptroller._core import microseconds
+from comptroller.bulk.zones import zone_of
 from comptroller.errors import Error, error_for, invalid, shorten
 from comptroller.values import ClaimStatus
 
@@ -109,15 +110,10 @@ def _time(name: str, given: Since, zone: ZoneInfo) -> datetime:
     is_date = len(text) == len("2026-01-31")
     since_epoch = microseconds(f"{text}T00:00:00Z" if is_date else text)
     if since_epoch is not None and is_date and zone.key != "UTC":
-        try:
-            return (
-                datetime.fromisoformat(text)
-                .replace(tzinfo=zone)
-                .astimezone(UTC)
-                .replace(tzinfo=None)
-            )
-        except OverflowError:
-            raise invalid(name, f"{text} is out of range in {zone.key}") from None
+        start = datetime.fromisoformat(text)
+        if start == datetime.min:  # the first day has all times before it, see `assemble`
+            return start
+        return start.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None)
     if since_epoch is None:
         form = "2026-01-31, or a time with its offset from UTC, such as 2026-01-31T12:00:00Z"
         raise invalid(name, f"must be a date such as {form}")
@@ -126,12 +122,10 @@ def _time(name: str, given: Since, zone: ZoneInfo) -> datetime:
 
 def _zone(name: str, given: object) -> str:
     named = arguments.text(name, given)
-    try:
-        return ZoneInfo(named).key
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise invalid(
-            name, f"unknown time zone {shorten(repr(named))}; give one such as Europe/Zurich"
-        ) from None
+    if zone_of(named) is None:
+        why = f"unknown time zone {shorten(repr(named))}; give one such as Europe/Zurich"
+        raise invalid(name, why)
+    return named
 
 
 def _month(name: str, given: object) -> datetime:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 from comptroller.bulk.floats import float_texts
 from comptroller.bulk.mapping import (
@@ -17,6 +18,7 @@ from comptroller.bulk.mapping import (
     RowMapping,
     as_uuid,
 )
+from comptroller.bulk.zones import in_utc
 from comptroller.errors import invalid, require, shorten
 
 if TYPE_CHECKING:
@@ -223,15 +225,14 @@ class _Columns:
     def _of_times(self, column: polars.Series) -> polars.Series:
         """Returns days and times in UTC; days without a zone are those of UTC."""
         library = self._library
-        is_day = column.dtype == library.Date
         if getattr(column.dtype, "time_zone", None) is not None:
             return column
-        zone = self._mapping.tz or ("UTC" if is_day else None)
-        if zone is None:
+        if self._mapping.tz is not None:
+            times = in_utc(column, ZoneInfo(self._mapping.tz))
+        elif column.dtype == library.Date:
+            times = column.cast(library.Datetime("us", "UTC"))
+        else:
             self._refuse(column.is_not_null())
             return column
-        times = column.cast(library.Datetime("us")).dt.replace_time_zone(
-            zone, ambiguous="null", non_existent="null"
-        )
         self._refuse(times.is_null() & column.is_not_null())
-        return times.dt.convert_time_zone("UTC")
+        return times

@@ -19,6 +19,7 @@ from comptroller.arguments import nearest
 from comptroller.bulk.floats import shortest
 from comptroller.bulk.formulas import unescape_formula
 from comptroller.bulk.unread_cells import UnreadCell
+from comptroller.bulk.zones import offset_of
 from comptroller.description import core_description, members
 from comptroller.errors import invalid, shorten
 
@@ -335,22 +336,23 @@ class RowMapping:
     def _instant(self, name: str, given: date) -> str:
         """Returns a time in UTC; a day is its start. Raises InvalidRequest for no or two times."""
         if not isinstance(given, datetime):
-            start = datetime.combine(given, time(), self._zone or UTC)
-            return _utc(start)
+            return _utc(name, datetime.combine(given, time(), self._zone or UTC))
+        if hasattr(given, "to_pydatetime"):  # of pandas, which leaves the years 1 to 9999
+            return self._instant(name, given.to_pydatetime(warn=False))
         if given.utcoffset() is not None:
-            return _utc(given)
+            return _utc(name, given)
         if self._zone is None:
             raise invalid(
                 name,
                 f"{given.isoformat()} has no time zone; give tz, such as "
                 'tz="UTC" or tz="Europe/Zurich"',
             )
-        first, second = (given.replace(tzinfo=self._zone, fold=fold) for fold in (0, 1))
-        if first.utcoffset() != second.utcoffset():
-            is_real = first.astimezone(UTC).astimezone(self._zone).replace(tzinfo=None) == given
+        local = given.replace(tzinfo=self._zone, fold=0)
+        if offset_of(given, self._zone) is None:
+            is_real = local.astimezone(UTC).astimezone(self._zone).replace(tzinfo=None) == given
             why = "exists twice" if is_real else "does not exist"
             raise invalid(name, f"{given.isoformat()} {why} in {self._mapping.tz}; give its offset")
-        return _utc(first)
+        return _utc(name, local)
 
 
 def plain(value: Any) -> object:
@@ -400,8 +402,13 @@ def as_uuid(text: str) -> str:
         return str(uuid5(ID_NAMESPACE, text))
 
 
-def _utc(given: datetime) -> str:
-    return given.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+def _utc(name: str, given: datetime) -> str:
+    try:
+        utc = given.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:
+        why = "is not in the years 1 to 9999 of UTC"
+        raise invalid(name, f"{given.replace(tzinfo=None).isoformat()} {why}") from None
+    return utc.isoformat(timespec="microseconds") + "Z"
 
 
 def _without_nulls(value: object) -> object:

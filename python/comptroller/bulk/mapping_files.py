@@ -5,12 +5,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import msgspec
 
 from comptroller.arguments import path, refuse_unknown
 from comptroller.bulk.mapping import ColumnMapping
+from comptroller.bulk.zones import zone_of
 from comptroller.errors import InvalidRequest, invalid, shorten
 
 _KNOWN = ColumnMapping.__struct_fields__
@@ -65,8 +65,8 @@ def _checked(given: Mapping[str, object]) -> ColumnMapping:
             mapping = msgspec.convert({name: value}, ColumnMapping)
             is_valid = mapping.separator is None or len(mapping.separator.encode()) == 1
             if mapping.tz is not None:
-                ZoneInfo(mapping.tz)
-        except (msgspec.ValidationError, KeyError, OSError, ValueError):
+                is_valid = zone_of(mapping.tz) is not None
+        except (msgspec.ValidationError, ValueError):
             is_valid = False
         if not is_valid:
             why = f"{shorten(repr(value))} is not allowed; give {_ACCEPTED[name]}"

@@ -156,13 +156,17 @@ def rows_of(frames: Iterable[polars.DataFrame]) -> Iterator[dict[str, object]]:
 def _dates_of(column: polars.Series) -> tuple[int, int]:
     """Returns the first and the last number of a column of days or times that has a date.
 
-    Without a day at either end, which remains for the offset of a time zone.
+    With a time zone, without a day at either end, which remains for its offset.
     """
     units = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
     unit = getattr(column.dtype, "time_unit", "")
     per_day = 24 * 3600 * units[unit] if unit else 1
     first, last = ((each.toordinal() - _EPOCH) * per_day for each in (date.min, date.max))
-    return max(first + per_day, -(2**63)), min(last - per_day, 2**63 - 1)
+    if getattr(column.dtype, "time_zone", None) is not None:
+        first, last = first + per_day, last - per_day
+    elif unit:
+        last += per_day - 1
+    return max(first, -(2**63)), min(last, 2**63 - 1)
 
 
 def without_wide_decimals(frame: Any, is_used: Callable[[str], bool]) -> Any:

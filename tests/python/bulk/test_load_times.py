@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
-from comptroller import Service
+from comptroller import InvalidRequest, Service
 from examples import accounted, short_line
 
 np = pytest.importorskip("numpy")
@@ -100,3 +100,53 @@ def test_a_time_of_numpy_needs_a_zone(operator: Service) -> None:
     row = {**short_line("claims"), "created_at": np.datetime64("2026-01-31T00:00")}
     assert ZONE in accounted(operator.load("claims", [row])).rejections[0].message
     assert accounted(operator.load("claims", [row], tz="UTC")).inserted == 1
+
+
+# Local times of Paris and New York, and the times in UTC; None if they are refused.
+LOCAL: list[tuple[datetime, str, str | None]] = [
+    (datetime(2100, 7, 1), "Europe/Paris", "2100-06-30T22:00:00Z"),
+    (datetime(2100, 1, 1), "Europe/Paris", "2099-12-31T23:00:00Z"),
+    (datetime(3000, 7, 1), "America/New_York", "3000-07-01T04:00:00Z"),
+    (datetime(1890, 1, 1), "Europe/Paris", "1889-12-31T23:50:39Z"),
+    (datetime(1, 1, 1), "Europe/Paris", None),
+    (datetime(1, 1, 1), "America/New_York", "0001-01-01T04:56:02Z"),
+    (datetime(9999, 12, 31, 23), "Europe/Paris", "9999-12-31T22:00:00Z"),
+    (datetime(9999, 12, 31, 23), "America/New_York", None),
+    (datetime(2026, 3, 29, 2, 30), "Europe/Paris", None),
+    (datetime(2026, 10, 25, 2, 30), "Europe/Paris", None),
+    (datetime(2026, 10, 25, 3), "Europe/Paris", "2026-10-25T02:00:00Z"),
+    (datetime(2026, 3, 29, 1, 59, 59), "Europe/Paris", "2026-03-29T00:59:59Z"),
+]
+
+
+@pytest.mark.parametrize("is_text", [True, False])
+@pytest.mark.parametrize(("local", "zone", "expected"), LOCAL, ids=str)
+def test_a_local_time_is_one_time_at_every_door(
+    operator: Service, local: datetime, zone: str, expected: str | None, is_text: bool
+) -> None:
+    given: object = str(local) if is_text else local
+    outcomes = set()
+    for door, of in DOORS.items():
+        if not is_text and door in ("ndjson", "json"):
+            continue
+        row = {**short_line("claims"), "id": f"c-{door}", "created_at": given}
+        result = accounted(operator.load("claims", of([row]), tz=zone))
+        why = [each.message.removeprefix("item 1: ") for each in result.rejections]
+        times = [operator.claims.get(f"c-{door}").created_at] if result.inserted else []
+        outcomes.add((*why, *(f"{each.isoformat()}".replace("+00:00", "Z") for each in times)))
+    assert len(outcomes) == 1, outcomes
+    (outcome,) = outcomes
+    if expected is None:
+        assert outcome[0].startswith(f"created_at: {local.isoformat()} ")
+    else:
+        assert outcome == (expected,)
+
+
+@pytest.mark.parametrize("zone", ["localtime", "posix/Europe/Paris", "right/Europe/Paris"])
+def test_a_zone_that_only_this_machine_has_is_refused(operator: Service, zone: str) -> None:
+    row = {**short_line("claims"), "created_at": datetime(2026, 7, 1)}
+    for of in (DOORS["rows"], DOORS["csv"], DOORS["polars"]):
+        with pytest.raises(InvalidRequest, match=f"^invalid-request: tz: .*{zone}.*Europe/Zurich"):
+            operator.load("claims", of([row]), tz=zone)
+        with pytest.raises(InvalidRequest, match=f"^invalid-request: tz: .*{zone}.*Europe/Zurich"):
+            operator.reconcile("claims", of([row]), on="id", tz=zone)
