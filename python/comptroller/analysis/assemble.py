@@ -7,7 +7,8 @@ A file of `sql/` is DuckDB SQL with these placeholders:
 - ``main.claims``: a table of the store;
 - ``total(amount)``: the exact sum; ``approximate_total(amount)``: a sum for a ratio;
 - ``fold_address(address)``, ``fold_hash(tx_hash)``: one form for all spellings, see `folding`;
-- ``local(time)``: a time in UTC as a time of the report's zone; ``utc(time)``: the reverse;
+- ``local(time)``: a time in UTC as a time of the report's zone; ``utc(day)``: the reverse of the
+  start of a day. The first and the last day of the years 1 to 9999 have all times beyond them;
 - ``ranks(took)``: the nearest ranks of 50, 90 and 99 %, as an array; NULL on Spark.
 
 An unqualified relation that the file does not define is the file of that name in `sql/tables`. A
@@ -58,13 +59,29 @@ _FUNCTIONS = {
     "local": "{x}",
     "utc": "{x}",
 }
-_LOCAL = "({x})::TIMESTAMPTZ AT TIME ZONE $tz"
+_IN_ZONE = "({x})::TIMESTAMPTZ AT TIME ZONE $tz"
 _LATER = "(({x}) AT TIME ZONE $tz)::TIMESTAMP"
 _EARLIER = f"({_LATER} - INTERVAL 1 HOUR)"
-# Of a midnight that exists twice, a day begins with the first; engines take either.
+# A day is a date of Python, which has the years 1 to 9999. Of a midnight that exists twice, a day
+# begins with the first; engines take either.
 _ZONED = {
-    "local": _LOCAL,
-    "utc": f"CASE WHEN {_LOCAL.format(x=_EARLIER)} = ({{x}}) THEN {_EARLIER} ELSE {_LATER} END",
+    "local": f"""
+        CASE
+          WHEN ({{x}}) < TIMESTAMP '0001-01-03'
+          THEN greatest({_IN_ZONE}, TIMESTAMP '0001-01-01')
+          WHEN ({{x}}) >= TIMESTAMP '9999-12-30'
+          THEN least({_IN_ZONE}, TIMESTAMP '9999-12-31 23:59:59.999999')
+          ELSE {_IN_ZONE}
+        END
+    """,
+    "utc": f"""
+        CASE
+          WHEN ({{x}}) <= TIMESTAMP '0001-01-01' THEN TIMESTAMP '0001-01-01'
+          WHEN ({{x}}) > TIMESTAMP '9999-12-31' THEN TIMESTAMP '10000-01-01'
+          WHEN {_IN_ZONE.format(x=_EARLIER)} = ({{x}}) THEN {_EARLIER}
+          ELSE {_LATER}
+        END
+    """,
 }
 # Sums of any size: whole units and fractions are summed separately, then combined if the result
 # fits a decimal(38, 18). A sum is NULL if it does not fit, or if an amount is NULL.

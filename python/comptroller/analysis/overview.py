@@ -124,7 +124,7 @@ def _stuck(frame: pl.DataFrame) -> _Found:
 
 def _schedules(frame: pl.DataFrame) -> _Found:
     for row in frame.iter_rows(named=True):
-        failed = f"{_plural(row['failures'], 'claim')} failed since {row['first_at']:%Y-%m-%d}"
+        failed = f"{_plural(row['failures'], 'claim')} failed since {row['first_at'].date()}"
         yield f"{row['schedule']}: {failed}, none confirmed: {_name(row['last_message'])}", {}
 
 
@@ -142,7 +142,7 @@ def _outside(frame: pl.DataFrame) -> _Found:
         return
     unusual = newest.sort(pl.col("deviation").abs(), descending=True, nulls_last=True)
     row = unusual.row(0, named=True)
-    month = f"{row['month']:%Y-%m}"
+    month = str(row["month"])[:7]  # strftime pads no years before 1000
     how = "claims without a balance"
     if row["deviation"] is not None:
         how = f"{row['deviation']:+.1%} from the median"
@@ -162,7 +162,7 @@ def _days(frame: pl.DataFrame, *, are_amounts: bool = False) -> _Found:
         what = " confirmed" if are_amounts else f" {'claim' if value == '1' else 'claims'}"
         shown = f"{value}{what}, usually {usual}"
     days = _plural(frame["day"].n_unique(), "unusual day")
-    yield f"{days}; most unusual {row['day']:%Y-%m-%d} ({series}: {shown})", {}
+    yield f"{days}; most unusual {row['day']} ({series}: {shown})", {}
 
 
 def _with_name(row: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -13,9 +14,11 @@ from comptroller.analysis.parameters import FILTERS
 from comptroller.analysis.registry import NAMES, Definition, period_of
 from comptroller.bulk.streams import ArrowRows
 from comptroller.display.times import bound
+from comptroller.errors import require
 
 if TYPE_CHECKING:
     import polars
+    import pyarrow  # type: ignore[import, unused-ignore]
 
 
 class FrameRows(ArrowRows):
@@ -27,7 +30,17 @@ class FrameRows(ArrowRows):
         return len(self._frame)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        # pandas gets nested texts through pyarrow, which converts no string views to it.
+        if _has_nested_texts(self._frame) and find_spec("pyarrow") is not None:
+            return self.to_arrow().__arrow_c_stream__(requested_schema)
         return self._frame.__arrow_c_stream__(requested_schema)
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Returns all rows as a pyarrow table. Raises MissingExtra without pyarrow."""
+        require("pyarrow", "to_arrow()")
+        library = require("polars", "to_arrow()", "analysis")
+        table: pyarrow.Table = self._frame.to_arrow(compat_level=library.CompatLevel.oldest())
+        return table
 
     def to_polars(self) -> polars.DataFrame:
         """Returns a copy of the rows as a polars frame."""
@@ -43,6 +56,10 @@ class FrameRows(ArrowRows):
         for row in rows:
             row.update((name, Decimal(0)) for name in amounts if row[name] == 0)
         return rows
+
+
+def _has_nested_texts(frame: polars.DataFrame) -> bool:
+    return any(type.is_nested() and "String" in str(type) for type in frame.dtypes)
 
 
 @dataclass(eq=False, repr=False)
@@ -98,7 +115,7 @@ class ReportRows(FrameRows):
         if self.given.get(name) is not None or default is None:
             return self.given.get(name)
         if name == "on":
-            return default.astimezone(ZoneInfo(self.zone)).date()
+            return _local_day(default, ZoneInfo(self.zone))
         return f"{default.replace(tzinfo=None)} UTC"
 
     def _argument(self, name: str, given: Any) -> str:
@@ -125,6 +142,14 @@ class ReportRows(FrameRows):
             return []
         assets = self._frame["asset"].unique().to_list()
         return assets if len(assets) == 1 else []
+
+
+def _local_day(time: datetime, zone: ZoneInfo) -> date:
+    """Returns the day of a time in a zone; the first or last day there is for one beyond these."""
+    try:
+        return time.astimezone(zone).date()
+    except OverflowError:
+        return date.min if time.year == 1 else date.max
 
 
 #: The arguments that `summary` shows, and the word before each.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from pathlib import Path
 from typing import Any
 
 import comptroller
@@ -118,10 +119,55 @@ def test_nothing_known_is_null_and_not_zero(operator: comptroller.Service) -> No
     operator.reports.group_statement(GROUP, "2026-03").plot().to_dict()
 
 
-@pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../etc", "Europe"])
+# The last ones are names of zoneinfo that other libraries lack or read differently.
+@pytest.mark.parametrize(
+    "zone",
+    [
+        *("Mars/Olympus", "", "../etc", "Europe", "localtime", "posixrules", "Factory"),
+        *("posix/Europe/Zurich", "right/Europe/Zurich"),
+    ],
+)
 def test_an_unknown_zone_is_refused(operator: comptroller.Service, zone: str) -> None:
     with pytest.raises(comptroller.InvalidRequest, match=r"tz: unknown time zone .*Europe/Zurich"):
         operator.reports.claims_summary(tz=zone)
+
+
+ZONES = ["America/New_York", "Africa/Cairo", "Pacific/Auckland", "Etc/GMT+11"]
+FIRST, LAST = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize(("time", "day"), [(FIRST, date.min), (LAST, date.max)])
+def test_the_first_and_the_last_day_have_the_times_beyond_them(
+    operator: comptroller.Service, tmp_path: Path, zone: str, time: str, day: date
+) -> None:
+    held = address(payout_group_id=GROUP, created_at=time)
+    load(operator, "payout-groups", group(id=GROUP, asset_type="ETH", created_at=time))
+    load(operator, "reward-addresses", held)
+    load(operator, "balances", balance(address_id=held["id"], at=time, balance="5"))
+    load(operator, "claims", paid(time), paid("2026-05-14T11:30:00Z"))
+    load(operator, "controls", control(identity_id="i", created_at=time))
+    for key in ("week", "month", "quarter", "year", "hour"):
+        ran(operator, "claims_summary", key, tz=zone)
+    rows = ran(operator, "claims_summary", "day", tz=zone)
+    assert sorted(row["day"] for row in rows) == sorted([day, date(2026, 5, 14)])
+    report = operator.reports.claims_summary("day", tz=zone)
+    for suffix in ("csv", "xlsx", "parquet"):
+        getattr(report, "to_excel" if suffix == "xlsx" else f"to_{suffix}")(
+            tmp_path / f"report.{suffix}"
+        )
+    assert str(day) in report.html()
+    (row,) = ran(operator, "restricted", tz=zone)
+    assert row["created_at"].isoformat().replace("+00:00", "Z") == time
+    assert operator.reports.restricted(tz=zone).summary == f"on {day}, 1 row"
+    assert len(operator.reports.restricted(str(day), tz=zone)) == 1
+    *days, month = ran(operator, "group_statement", GROUP, str(day)[:7], tz=zone)
+    assert [each["day"] for each in days if each["claims"]] == [day]
+    assert (month["claims"], month["closing_holdings"]) == (1, 5)
+    months = ran(operator, "reconciliation", str(day)[:7], tz=zone)
+    assert only(months, "month", "claimed") == [(day.replace(day=1), 1)]
+    since = operator.reports.claims_summary((), since=str(day), tz=zone).to_dicts()
+    assert [row["claims"] for row in since] == [2 if day == date.min else 1]
 
 
 def test_a_chart_of_a_year_has_years_and_one_of_hours_has_times(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -125,3 +126,17 @@ def test_a_session_without_ansi_is_configured(spark: Any, tmp_path: Path) -> Non
         assert [row["waiting_amount"] for row in svc.reports.cohort(engine="spark").to_dicts()] == [
             None
         ]
+
+
+def test_times_before_1582_are_not_shifted() -> None:
+    first = "0001-01-01T00:00:00Z"
+    with comptroller.open(":memory:") as svc:
+        load(svc, "claims", claim(created_at=first), claim(created_at="0001-01-02T00:00:00Z"))
+        given: dict[str, Any] = {"since": "0001-01-01", "until": "0001-01-02T00:00:00Z"}
+        for zone in ("UTC", "America/New_York"):
+            rows = [
+                svc.reports.claims_summary("day", **given, tz=zone, engine=engine).to_dicts()
+                for engine in ("duckdb", "spark")
+            ]
+            assert rows[0] == rows[1]
+            assert [(row["day"], row["claims"]) for row in rows[0]] == [(date.min, 1)]

@@ -211,6 +211,34 @@ def test_a_full_disk_leaves_nothing(
     assert not list(folder.iterdir())
 
 
+def without_annotations(path: Path, chain: bytes) -> None:
+    """Writes a claim as Parquet whose texts are not annotated as UTF-8."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    with comptroller.open(":memory:") as service:
+        load(service, "claims", claim(addresses=["\u00e4\\1"], blockchain="INK"))
+        table = service.claims.stream().to_arrow()
+    columns = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if arrow.types.is_dictionary(column.type):
+            column = column.cast(arrow.string())
+        if arrow.types.is_string(column.type):
+            column = column.cast(arrow.binary())
+        if arrow.types.is_list(column.type):
+            column = column.cast(arrow.list_(arrow.binary()))
+        columns[name] = column
+    columns["blockchain"] = arrow.array([chain])
+    parquet.write_table(arrow.table(columns), path, store_schema=False)
+
+
+def test_texts_without_an_annotation_are_utf_8(tmp_path: Path) -> None:
+    without_annotations(tmp_path / "claims.parquet", "Z\u00fcrich\\x'".encode())
+    (row,) = open_exports(tmp_path).claims_summary(("chain", "address")).to_dicts()
+    assert (row["chain"], row["address"]) == ("Z\u00fcrich\\x'", "\u00e4\\1")
+    without_annotations(tmp_path / "claims.parquet", b"Z\xfcrich")
+    with pytest.raises(comptroller.InvalidRequest, match=r"tables: .*UTF-?8"):
+        open_exports(tmp_path).claims_summary(("chain",))
+
+
 @pytest.mark.parametrize("content", ["no Parquet", "no column", "no file"])
 def test_unreadable_files_are_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "claims.parquet"

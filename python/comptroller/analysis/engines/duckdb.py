@@ -60,7 +60,10 @@ class DuckDB:
         place = f"{path}/**/*.parquet" if Path(path).is_dir() else path
         self._has_files = True
         with _refusing():
-            rows = self._connection.read_parquet(place, hive_partitioning=False)
+            # Some programs write texts without saying that they are texts.
+            rows = self._connection.read_parquet(
+                place, binary_as_string=True, hive_partitioning=False
+            )
             rows.project(_plain(rows)).create_view(table)
 
     def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
@@ -73,6 +76,11 @@ class DuckDB:
                 return polars.DataFrame(_Rows(rows))
         except duckdb.OutOfRangeException as error:
             raise OverflowError(str(error)) from error
+        except duckdb.NotImplementedException as error:
+            if "TimeZone" not in str(error):
+                raise
+            # The system's database may have newer zones than DuckDB's.
+            raise invalid("tz", f"DuckDB does not know the time zone {values['tz']}") from error
 
     def sql(self, statement: Statement, values: Mapping[str, Any]) -> str:
         """Returns the SQL of a statement with its values, which `comptroller query` can run."""
@@ -145,7 +153,7 @@ class _Rows:
 
 
 def _plain(relation: duckdb.DuckDBPyRelation, texts: Mapping[str, Sequence[str]] = {}) -> str:
-    """Returns the columns: codes of texts as enumerations, bytes as text, times without zone.
+    """Returns the columns: codes of texts as enumerations, times without zone.
 
     DuckDB truncates timestamps without a zone ten times as fast.
     """
@@ -153,8 +161,6 @@ def _plain(relation: duckdb.DuckDBPyRelation, texts: Mapping[str, Sequence[str]]
     for name, type in zip(relation.columns, relation.types, strict=True):
         if name in texts and type.id in ("tinyint", "integer"):
             casts.append(f'{_decode(name, texts[name])} AS "{name}"')
-        elif type.id == "blob":  # a text of which the file does not say that it is one
-            casts.append(f'"{name}"::VARCHAR AS "{name}"')
         elif type.id == "timestamp with time zone":
             casts.append(f'make_timestamp(epoch_us("{name}")) AS "{name}"')
     return f"* REPLACE ({', '.join(casts)})" if casts else "*"

@@ -61,8 +61,8 @@ class PostgreSQL:
     Args:
         database: the database.
         streamed: returns tables in DuckDB, for statements that the database cannot run: on a server
-            older than 14, with a time zone that the server does not know, or with a text that
-            PostgreSQL refuses.
+            older than 14, with a time zone that the server does not know or takes for an
+            abbreviation, or with a text that PostgreSQL refuses.
     """
 
     def __init__(self, database: Database, streamed: Callable[[], Tables]) -> None:
@@ -83,7 +83,8 @@ class PostgreSQL:
         """Runs a statement; returns its rows."""
         with _failing():
             connection = self._connected()
-            if connection.info.server_version >= _OLDEST:
+            zone = values.get("tz") if "tz" in statement.parameters else None
+            if connection.info.server_version >= _OLDEST and not _is_abbreviation(connection, zone):
                 query = _query(statement, self._schema)
                 try:
                     return _run(connection, query, values)
@@ -140,6 +141,14 @@ def _connect(database: Database) -> psycopg.Connection[tuple[Any, ...]]:
     connection.adapters.register_loader("timestamptz", _Microseconds)
     connection.adapters.register_loader("date", _Days)
     return connection
+
+
+def _is_abbreviation(connection: psycopg.Connection[tuple[Any, ...]], zone: str | None) -> bool:
+    """Whether PostgreSQL reads a name such as CET as an offset, which has no summer time."""
+    if zone is None or "/" in zone:
+        return False
+    query = "SELECT true FROM pg_timezone_abbrevs WHERE abbrev = upper(%s) LIMIT 1"
+    return connection.execute(query, [zone]).fetchone() is not None
 
 
 class _Unstorable(Exception):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -60,7 +60,7 @@ class Spark:
 
     def run(self, statement: Statement, values: Mapping[str, Any]) -> polars.DataFrame:
         """Runs a statement; returns its rows."""
-        bound = {name: _aware(values[name]) for name in statement.parameters}
+        bound = {name: _bindable(values[name]) for name in statement.parameters}
         try:
             rows = self._session.sql(_translate(statement.tree.copy()), args=bound)
             return polars.DataFrame(rows.toArrow())
@@ -106,8 +106,9 @@ def _translate(query: exp.Expr) -> str:
     return query.sql("spark", pretty=True)
 
 
-def _aware(value: Any) -> Any:
-    return value.replace(tzinfo=UTC) if isinstance(value, datetime) else value
+def _bindable(value: Any) -> Any:
+    """Returns a time as text; pyspark shifts a time before 1582 to the Julian calendar."""
+    return f"{value.isoformat()}Z" if isinstance(value, datetime) else value
 
 
 def local_session() -> SparkSession:

@@ -226,7 +226,7 @@ def _without_deviation(frame: pl.DataFrame, notes: list[str]) -> pl.DataFrame:
 
 def _name_month(row: dict[str, Any]) -> str:
     name = "" if row["group_name"] is None else f"{row['group_name']}, "
-    return f"{frames.shorten_label(name + row['group'])} in {row['month']:%Y-%m}"
+    return f"{frames.shorten_label(name + row['group'])} in {str(row['month'])[:7]}"
 
 
 def _far(deviation: float) -> str:
