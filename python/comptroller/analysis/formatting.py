@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, time
@@ -77,7 +78,7 @@ def _texts(name: str, known: list[Any]) -> Iterable[str]:
         if name.endswith("_seconds"):
             return map(numbers.seconds, known)
         return map(numbers.percent if name.endswith(_SHARES) else _number, known)
-    texts = map(str, known)
+    texts = map(exact_text, known) if isinstance(first, bytes) else map(str, known)
     return (text.replace("_", " ") for text in texts) if name == "status" else texts
 
 
@@ -91,7 +92,7 @@ def csv_of(frame: polars.DataFrame) -> str:
     are_free = [str(type).startswith(texts) for type in frame.dtypes]
     header = csv_lines([frame.columns], [True] * frame.width)
     return header + csv_lines(
-        ([_exact(each) for each in row] for row in frame.iter_rows()), are_free
+        ([exact_text(each) for each in row] for row in frame.iter_rows()), are_free
     )
 
 
@@ -108,11 +109,16 @@ def csv_lines(rows: Iterable[Sequence[str | None]], are_free: Sequence[bool]) ->
     return written.getvalue()
 
 
-def _exact(value: Any) -> str:
+def exact_text(value: Any) -> str:
+    """Returns a value as CSV has it: bytes as hexadecimal digits, lists and structs as JSON."""
+    if isinstance(value, (list, tuple, dict)):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=exact_text)
     if value is None:
         return ""
     if isinstance(value, Decimal):
         return numbers.plain(value)
+    if isinstance(value, bytes):
+        return value.hex()
     if isinstance(value, datetime):
         text = value.replace(tzinfo=None).isoformat()
         return f"{text.rstrip('0') if value.microsecond else text}Z"

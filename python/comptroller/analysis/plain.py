@@ -25,6 +25,11 @@ def is_number(type: Any) -> bool:
     return type.id in _NUMBERS or type.id in (*_REAL, "decimal", "bignum")
 
 
+def is_huge(type: Any) -> bool:
+    """Whether a type of DuckDB is an integer of 128 bits."""
+    return type.id in ("hugeint", "uhugeint")
+
+
 def may_hold_a_formula(type: Any) -> bool:
     """Whether values of a type of DuckDB are arbitrary text, which may contain a formula."""
     return not (is_number(type) or is_nested(type) or type.id.startswith(_FIXED))
@@ -37,7 +42,7 @@ def is_nested(type: Any) -> bool:
 
 def lacks_in_polars(type: Any) -> bool:
     """Whether polars has no type for the values of a type of DuckDB, or for some in them."""
-    return type.id in ("interval", "union") or (
+    return type.id in ("interval", "union", "bit", "bignum") or (
         is_nested(type) and any(lacks_in_polars(of) for _, of in type.children if hasattr(of, "id"))
     )
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from decimal import Decimal, localcontext
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -144,7 +145,8 @@ def _report_table(report: ReportRows, shown: int) -> dict[str, Any]:
 def _totals(report: ReportRows, rows: polars.DataFrame) -> polars.DataFrame | None:
     """Returns the sums of the columns that can be added, as one row; None if there is none.
 
-    Amounts are added if all rows have one asset. By address a claim counts several times, so
+    Amounts are added if all rows have one asset, and their sum has at most 20 digits before the
+    point. By address a claim counts several times, so
     nothing can be added; a statement has its own row for the month.
     """
     by_asset = "asset" in rows.columns and rows["asset"].n_unique() > 1
@@ -155,6 +157,7 @@ def _totals(report: ReportRows, rows: polars.DataFrame) -> polars.DataFrame | No
         if name in units
         and not (by_asset and units[name] == "amount")
         and not rows[name].has_nulls()
+        and (units[name] != "amount" or _fits(rows[name]))
     ]
     if (
         len(rows) < 2
@@ -170,10 +173,18 @@ def _totals(report: ReportRows, rows: polars.DataFrame) -> polars.DataFrame | No
     )
 
 
+def _fits(amounts: polars.Series) -> bool:
+    """Whether the sum of amounts is an amount; polars would fail, or return another number."""
+    with localcontext(prec=60):
+        total: Decimal = sum(amounts.to_list(), Decimal(0))
+        return abs(total) < _LEAST_TOO_LARGE
+
+
 def _table(frame: polars.DataFrame) -> dict[str, Any]:
     return {"columns": columns_of(frame), "totals": None, "csv": csv_of(frame), "more": 0}
 
 
+_LEAST_TOO_LARGE = 10**20
 #: The columns of counts and amounts whose rows can be added.
 _ADDITIVE = (
     *("claims", "confirmed_amount", "waiting_amount", "failed_amount", "confirmed", "waiting"),

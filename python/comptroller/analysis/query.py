@@ -131,12 +131,16 @@ class Query:
 
     def _frame(self) -> polars.DataFrame:
         self._refuse_equal_names()
-        if not any(plain.lacks_in_polars(each.type) for each in self.columns):
+        if not any(
+            plain.lacks_in_polars(each.type) or plain.is_huge(each.type) for each in self.columns
+        ):
             return polars.DataFrame(self)
         values = []
         for name, type, value in self.columns:
             if type.id == "interval":
                 value = plain.duration(value, name)
+            elif plain.is_huge(type):
+                value = f"{value}::DECIMAL(38, 0)"  # fails for 39 digits; polars would round them
             elif plain.lacks_in_polars(type):
                 value = plain.text(value, type)
             values.append(f"{value} AS {quote_name(name)}")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Mapping
 from datetime import date
 from typing import Any
 
 import polars
 
-from comptroller.bulk.excel import LONGEST_TEXT, MOST_ROWS
+from comptroller.analysis.formatting import exact_text
+from comptroller.bulk.excel import LONGEST_TEXT, MOST_ROWS, length_of
 from comptroller.display import numbers
 from comptroller.errors import invalid
 
@@ -44,7 +44,7 @@ def add_rows(
     sheet = workbook.add_worksheet(name)
     bold = workbook.add_format({"bold": True})
     for place, column_name in enumerate(frame.columns):
-        sheet.write_string(0, place, column_name, bold)  # never a formula
+        _write(sheet, 0, place, column_name, bold)  # a text is never a formula
     sheet.freeze_panes(1, 0)
     for place, column in enumerate(frame):
         shown, style = _cells(column, is_share=column.name in shares)
@@ -75,8 +75,8 @@ def _cells(column: polars.Series, *, is_share: bool) -> tuple[polars.Series, Map
         return naive, {"num_format": _DAY if is_day else _TIME}
     if column.dtype.is_integer() and any(abs(each) >= 10**_MOST_DIGITS for each in known):
         return _texts(column, str), {"align": "right"}
-    if column.dtype.is_nested():
-        return _texts(column, _json), {}
+    if column.dtype.is_nested() or column.dtype == polars.Binary:
+        return polars.Series(column.name, map(_text, column.to_list()), polars.String), {}
     return column, {"num_format": _PERCENT} if is_share else {}
 
 
@@ -89,10 +89,8 @@ def _keeps(times: polars.Series) -> bool:
     return not (times.dt.date() < _FIRST_DAY).any()
 
 
-def _json(value: Any) -> str:
-    if isinstance(value, polars.Series):
-        value = value.to_list()
-    return json.dumps(value, ensure_ascii=False, default=str)
+def _text(value: Any) -> str | None:
+    return None if value is None else exact_text(value)
 
 
 def _texts(column: polars.Series, text: Callable[[Any], str]) -> polars.Series:
@@ -104,7 +102,7 @@ def _write(sheet: Any, row: int, place: int, value: Any, style: Any) -> None:
     if value is None:
         return
     if isinstance(value, str):
-        if len(value) > LONGEST_TEXT:
+        if length_of(value) > LONGEST_TEXT:
             most = f"a cell has at most {LONGEST_TEXT:,} characters"
             raise invalid("path", f"{most}; write CSV or Parquet")
         sheet.write_string(row, place, value, style)

@@ -18,6 +18,7 @@ from comptroller.analysis.sheets import add_rows, refuse_long
 from comptroller.bulk.columns import GROUPED_NUMBER
 from comptroller.bulk.excel import new_workbook
 from comptroller.bulk.files import whole_file
+from comptroller.bulk.frames import with_types
 from comptroller.bulk.mapping import THOUSANDS
 from comptroller.bulk.parquet import quote_name, write_parquet
 from comptroller.bulk.streams import Rows
@@ -33,7 +34,7 @@ class Table(FrameRows):
     """
 
     def __init__(self, frame: polars.DataFrame) -> None:
-        self._frame = frame
+        self._frame = with_types(frame)
 
     @property
     def columns(self) -> list[str]:

@@ -11,7 +11,7 @@ from comptroller.bulk.files import whole_file
 from comptroller.errors import invalid, require, unavailable
 
 MOST_ROWS = (1 << 20) - 1  # without the header
-LONGEST_TEXT = 32_767
+LONGEST_TEXT = 32_767  # code units of UTF-16
 
 
 def write_excel(csv: str, path: str) -> None:
@@ -25,7 +25,9 @@ def write_excel(csv: str, path: str) -> None:
     if frame.height > MOST_ROWS:
         raise invalid("path", f"a sheet has at most {MOST_ROWS:,} rows; export CSV or Parquet")
     texts = library.all()
-    if frame.select((texts.str.len_chars() > LONGEST_TEXT).any()).transpose().to_series().any():
+    # A character beyond U+FFFF has two units.
+    lengths = texts.str.len_chars() + texts.str.count_matches("[\U00010000-\U0010ffff]")
+    if frame.select((lengths > LONGEST_TEXT).any()).transpose().to_series().any():
         raise invalid("path", f"a cell has at most {LONGEST_TEXT:,} characters; export CSV")
     frame = frame.with_columns(texts.replace("", "'"))
     with whole_file(path) as part, new_workbook(part) as workbook:
@@ -35,6 +37,11 @@ def write_excel(csv: str, path: str) -> None:
             for row, value in enumerate(values, start=1):
                 if value is not None:
                     sheet.write_string(row, column, value)
+
+
+def length_of(text: str) -> int:
+    """Returns the length of a text as Excel counts it, in code units of UTF-16."""
+    return len(text) + sum(character > "\uffff" for character in text)
 
 
 @contextmanager

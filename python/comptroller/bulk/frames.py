@@ -119,13 +119,37 @@ def as_arrow(frame: polars.DataFrame) -> polars.DataFrame:
     `column_of`. Integers of 128 bits are decimals, or text if they have more than 38 digits.
     """
     library = require("polars", "a table of yours", "analysis")
-    return frame.with_columns(
-        _wide_integers(library, each)
-        if each.dtype in (library.Int128, library.UInt128)
-        else _numbers_or_texts(library, each)
-        for each in frame
-        if each.dtype in (library.Object, library.Null, library.Int128, library.UInt128)
+    return with_types(
+        frame.with_columns(
+            _wide_integers(library, each)
+            if each.dtype in (library.Int128, library.UInt128)
+            else _numbers_or_texts(library, each)
+            for each in frame
+            if each.dtype in (library.Object, library.Int128, library.UInt128)
+        )
     )
+
+
+def with_types(frame: polars.DataFrame) -> polars.DataFrame:
+    """Returns a frame in which columns without a type, also within nested ones, are text."""
+    library = require("polars", "a table", "analysis")
+    types = {name: _typed(library, each) for name, each in frame.schema.items()}
+    return frame.cast({name: type for name, type in types.items() if type != frame.schema[name]})
+
+
+def _typed(library: Any, dtype: Any) -> Any:
+    if dtype == library.Null:
+        return library.String()
+    if isinstance(dtype, library.List):
+        return library.List(_typed(library, dtype.inner))
+    if isinstance(dtype, library.Array):
+        return library.Array(_typed(library, dtype.inner), dtype.size)
+    if isinstance(dtype, library.Map):
+        return library.Map(_typed(library, dtype.key), _typed(library, dtype.value))
+    if isinstance(dtype, library.Struct):
+        fields = ((each.name, _typed(library, each.dtype)) for each in dtype.fields)
+        return library.Struct(dict(fields))
+    return dtype
 
 
 def _numbers_or_texts(library: Any, column: polars.Series) -> polars.Series:

@@ -364,7 +364,7 @@ def test_the_command_writes_sheets_and_pages(run: Run, tmp_path: Path, amount: s
     assert row["amount"] == (1.5 if amount == "1.5" else amount)
     assert (row["large"], row["yes"], row["formula"]) == ("123456789012345678", True, "=1+1")
     assert row["=2+2"] == 1  # the header is a text, too
-    assert (row["addresses"], f"{row['day']:%Y-%m-%d}") == ('["a", "b"]', "2026-01-31")
+    assert (row["addresses"], f"{row['day']:%Y-%m-%d}") == ('["a","b"]', "2026-01-31")
     assert row["created_at"].isoformat() == "2026-01-31T12:00:00"
     for suffix in ("xlsx", "html"):
         assert run("query", "FROM claims", "--format", suffix).code == 2

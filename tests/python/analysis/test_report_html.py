@@ -257,3 +257,12 @@ def test_a_notebook_shows_the_chart_and_the_table(reports: dict[str, Report]) ->
     for name, report in reports.items():
         shown = report._repr_html_()
         assert ("<svg" in shown, "<table" in shown) == (len(report) > 0,) * 2, name
+
+
+def test_a_total_of_more_than_20_digits_is_left_empty(operator: comptroller.Service) -> None:
+    large = {"amount": "90000000000000000000", "onchain_status": "CONFIRMED", "asset_type": "ETH"}
+    load(operator, "claims", *(claim(**large, blockchain=chain) for chain in ("INK", "SOLANA")))
+    shown = operator.reports.claims_summary(("chain",)).html()
+    (total,) = re.findall(r"(?s)<tfoot>.*?</tfoot>", shown)
+    assert re.findall(r">([^<]+)</td>", total)[:2] == ["Total", "2"]
+    assert "000" not in total

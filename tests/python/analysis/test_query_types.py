@@ -1,0 +1,139 @@
+"""Values of every type of DuckDB in the frames and files of a query."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import comptroller
+import pytest
+from command_line import claim
+
+pl = pytest.importorskip("polars")
+pytest.importorskip("duckdb")
+fastexcel = pytest.importorskip("fastexcel")
+pytest.importorskip("xlsxwriter")
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[comptroller.Service]:
+    with comptroller.open(":memory:") as service:
+        row = claim("c-1", addresses=["a", "b"], onchain_status="FAILED")
+        assert service.load("claims", [row]).committed
+        yield service
+
+
+LISTS = {
+    "FROM claims": 1,
+    "FROM claims WHERE id = 'none'": 0,
+    "SELECT addresses FROM claims": 1,
+    "SELECT {'names': addresses} AS s FROM claims": 1,
+    "SELECT metadata FROM identities": 0,
+    "SELECT list(id) AS ids FROM claims WHERE id = 'none' GROUP BY customer_id": 0,
+}
+
+
+@pytest.mark.parametrize("sql", LISTS)
+def test_lists_of_text_become_columns_of_pandas(store: comptroller.Service, sql: str) -> None:
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    found = store.query(sql)
+    for frame in (
+        found.to_pandas(),
+        pandas.DataFrame.from_arrow(found),
+        arrow.table(found).to_pandas(),
+    ):
+        assert (len(frame), list(frame.columns)) == (LISTS[sql], found.columns)
+    assert pl.DataFrame(found).to_dicts() == found.to_polars().to_dicts()
+
+
+def test_a_reconciliation_becomes_a_frame_of_pandas(store: comptroller.Service) -> None:
+    pytest.importorskip("pandas")
+    rows = [{"id": "c-1", "addresses": ["a"]}, {"id": "c-2", "addresses": []}]
+    found = store.reconcile("claims", rows, on="id")
+    frame = found.to_pandas()
+    assert [list(each) for each in frame["differs"].dropna()] == [["addresses"]]
+    assert [list(each) for each in frame["addresses_here"].dropna()] == [["a", "b"]]
+    assert found.different.to_arrow().column("differs").to_pylist() == [["addresses"]]
+
+
+# A value without a type, and its text in CSV.
+NULLS = {
+    "NULL": "",
+    "{'a': NULL}": '{"a":null}',
+    "[NULL]": "[null]",
+    "[{'a': [NULL]}]": '[{"a":[null]}]',
+    "MAP {'a': NULL}": '{"a":null}',
+}
+
+
+@pytest.mark.parametrize("value", NULLS)
+def test_a_null_without_a_type_is_a_missing_text(
+    store: comptroller.Service, tmp_path: Path, value: str
+) -> None:
+    found = store.query(f"SELECT 'x' AS id, {value} AS x")
+    assert found.to_csv(tmp_path / "x.csv") == found.to_excel(tmp_path / "x.xlsx") == 1
+    with (tmp_path / "x.csv").open(newline="") as file:
+        assert [*csv.reader(file)] == [["id", "x"], ["x", NULLS[value]]]
+    assert found.to_parquet(tmp_path / "x.parquet") == 1
+    read = pl.read_parquet(tmp_path / "x.parquet")
+    assert str(read.schema["x"]).replace("Null", "") == str(read.schema["x"])
+    assert store.query("FROM t", t=found).to_dicts() == found.to_dicts()
+
+
+def test_a_row_with_a_nested_null_can_be_queried(store: comptroller.Service) -> None:
+    rows: list[dict[str, Any]] = [{"x": {"a": None}, "y": [None], "z": None}]
+    assert store.query("FROM t", t=rows).to_dicts() == rows
+
+
+# What a query returns, and how CSV and Excel show it.
+OTHERS = {
+    "'a\\xff'::BLOB": (b"a\xff", "61ff"),
+    "'101'::BIT": ("101", "101"),
+    "'123'::BIGNUM": ("123", "123"),
+    "['a'::BLOB]": ([b"a"], '["61"]'),
+    "{'b': '101'::BIT}": ('{"b":"101"}', '{"b":"101"}'),
+    "{'d': 1.50}": ({"d": Decimal("1.50")}, '{"d":"1.5"}'),
+    "['\u00e4', NULL]": (["\u00e4", None], '["\u00e4",null]'),
+    "-99999999999999999999999999999999999999::HUGEINT": (Decimal("-9" + "9" * 37), "-9" + "9" * 37),
+}
+
+
+@pytest.mark.parametrize("value", OTHERS)
+def test_every_file_has_the_same_text(
+    store: comptroller.Service, tmp_path: Path, value: str
+) -> None:
+    expected, text = OTHERS[value]
+    found = store.query(f"SELECT 'x' AS id, {value} AS x")
+    assert found.to_dicts() == [{"id": "x", "x": expected}]
+    found.to_csv(tmp_path / "x.csv")
+    with (tmp_path / "x.csv").open(newline="", encoding="utf-8") as file:
+        assert [*csv.reader(file)][1] == ["x", text]
+    found.to_excel(tmp_path / "x.xlsx")
+    (row,) = fastexcel.read_excel(tmp_path / "x.xlsx").load_sheet(0).to_polars().to_dicts()
+    assert row["x"] == text
+    with (tmp_path / "page.csv").open("w", encoding="utf-8", newline="") as file:
+        file.write(found.section(1)["listed"][0]["csv"])
+    assert (tmp_path / "page.csv").read_bytes() == (tmp_path / "x.csv").read_bytes()
+
+
+@pytest.mark.parametrize("type", ["HUGEINT", "UHUGEINT"])
+def test_an_integer_of_39_digits_is_not_rounded(store: comptroller.Service, type: str) -> None:
+    with pytest.raises(comptroller.InvalidRequest, match="DECIMAL"):
+        store.query(f"SELECT '170141183460469231731687303715884105727'::{type} AS x")
+
+
+@pytest.mark.parametrize("part", ["\U0001f600", "a"])
+def test_a_cell_has_at_most_32767_units_of_utf_16(
+    store: comptroller.Service, tmp_path: Path, part: str
+) -> None:
+    fitting = 32_767 // (len(part.encode("utf-16-le")) // 2)
+    rows = [{"text": part * fitting}]
+    store.query("FROM t", t=rows).to_excel(tmp_path / "x.xlsx")
+    (row,) = fastexcel.read_excel(tmp_path / "x.xlsx").load_sheet(0).to_polars().to_dicts()
+    assert row == rows[0]
+    for longer in ({"text": part * (fitting + 1)}, {part * (fitting + 1): 1}):
+        with pytest.raises(comptroller.InvalidRequest, match=r"at most 32,767 characters"):
+            store.query("FROM t", t=[longer]).to_excel(tmp_path / "x.xlsx")
