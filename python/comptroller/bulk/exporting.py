@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 
 from comptroller.bulk.excel import write_excel
 from comptroller.bulk.exported import Exported
-from comptroller.bulk.parquet import write_dataset, write_parquet
-from comptroller.description import stored_members
+from comptroller.bulk.parquet import Lines, write_dataset, write_parquet
+from comptroller.description import members, stored_members
 
 if TYPE_CHECKING:
+    from comptroller.bulk.streams import Rows
     from comptroller.host import Host
+
+#: The types of SQL of members of an identity that are not text.
+_TYPES = {"timestamp": "TIMESTAMPTZ", "metadata": "MAP(VARCHAR, VARCHAR)"}
 
 
 def write_export(
@@ -30,15 +34,17 @@ def write_export(
             rows = host.export(kind, f"{folder}/rows.csv", "csv", parameters)
             write_excel(f"{folder}/rows.csv", target)
             return rows
-        # The other formats also leave out the members that are derived from controls, and the
-        # identities that only their controls name; the latter are no lines to load.
-        columns = stored_members(kind) if kind == "identities" else None
-        stream, state = host.stream_with_head(kind, columns, parameters)
-        lines = f"{folder}/lines.ndjson" if kind == "identities" else None
-        if lines:
-            host.export(kind, lines, "ndjson", parameters)
-        if keys:
-            written = write_dataset(stream, target, keys, lines)
-        else:
-            written = write_parquet(stream, target, lines)
-        return Exported(written, state())
+        if kind != "identities":
+            stream, state = host.stream_with_head(kind, None, parameters)
+            return Exported(_write(stream, target, keys), state())
+        # The lines leave out the members that are derived from controls, and the identities that
+        # only their controls name; a stream has both, and would be of a later snapshot.
+        types = {name: each["type"].removesuffix("?") for name, each in members(kind).items()}
+        columns = {name: _TYPES.get(types[name], "VARCHAR") for name in stored_members(kind)}
+        lines = Lines(f"{folder}/lines.ndjson", columns)
+        exported = host.export(kind, lines.path, "ndjson", parameters)
+        return Exported(_write(lines, target, keys), exported.journal)
+
+
+def _write(source: Rows | Lines, target: str, keys: list[str]) -> int:
+    return write_dataset(source, target, keys) if keys else write_parquet(source, target)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from comptroller import arguments
 from comptroller.bulk.files import whole_file, whole_folder
@@ -14,11 +14,6 @@ from comptroller.errors import require, unavailable
 _FORM = "FORMAT parquet, COMPRESSION zstd"
 # `whole_file` has already made a temporary file, so DuckDB does not need one of its own.
 _COPY = f"COPY (SELECT * FROM rows) TO $1 ({_FORM}, USE_TMP_FILE false)"
-_LINES = (
-    "CREATE TEMP VIEW rows AS SELECT * FROM stream SEMI JOIN read_json('{}', format ="
-    " 'newline_delimited', columns = {{id: 'VARCHAR', customer_id: 'VARCHAR'}})"
-    " USING (customer_id, id)"
-)
 #: The columns of the partition keys that are not periods.
 _COLUMNS = {
     "status": "onchain_status",
@@ -31,28 +26,32 @@ _COLUMNS = {
 }
 
 
-def write_parquet(stream: Rows, path: str, lines: str | None = None) -> int:
-    """Writes all rows to a file; returns how many. The file appears when it is complete.
+class Lines(NamedTuple):
+    """An NDJSON file of records, and the types of SQL of the members to read, by name."""
 
-    With `lines`, an NDJSON file of records, only the rows of these.
+    path: str
+    types: Mapping[str, str]
+
+
+def write_parquet(source: Rows | Lines, path: str) -> int:
+    """Writes all rows to a file; returns how many. The file appears when it is complete.
 
     Raises Unavailable if the file cannot be written, MissingExtra if DuckDB is not installed.
     """
     with whole_file(path) as part:
-        return _copy(stream, path, part, lines=lines)
+        return _copy(source, path, part)
 
 
-def write_dataset(stream: Rows, path: str, keys: Sequence[str], lines: str | None = None) -> int:
+def write_dataset(source: Rows | Lines, path: str, keys: Sequence[str]) -> int:
     """Writes all rows to a Hive-partitioned folder; returns how many.
 
     The folder appears when it is complete.
 
     Args:
-        stream: the rows; the files have all of their columns.
+        source: the rows; the files have all of their columns.
         path: the folder, such as ``claims``.
         keys: the partition keys, such as month and chain, for files such as
             ``claims/month=2026-05-01/chain=INK/data_0.parquet``.
-        lines: as for `write_parquet`.
 
     Raises:
         InvalidRequest: the rows have no column for a key.
@@ -60,9 +59,9 @@ def write_dataset(stream: Rows, path: str, keys: Sequence[str], lines: str | Non
         MissingExtra: DuckDB is not installed.
     """
     with whole_folder(path) as part:
-        rows = _copy(stream, path, part, keys, lines)
+        rows = _copy(source, path, part, keys)
         if not rows:  # DuckDB wrote no file, but readers need one for the columns
-            _copy(stream, path, part / "data_0.parquet", lines=lines)
+            _copy(source, path, part / "data_0.parquet")
         return rows
 
 
@@ -72,25 +71,33 @@ def quote_name(name: str) -> str:
     return f'"{escaped}"'
 
 
-def _copy(
-    stream: Rows, path: str, part: Path, keys: Sequence[str] = (), lines: str | None = None
-) -> int:
+def _copy(source: Rows | Lines, path: str, part: Path, keys: Sequence[str] = ()) -> int:
     duckdb = require("duckdb", "a parquet export", "analysis")
     try:
         with duckdb.connect() as connection:
             # The stream has its own threads. With several threads, DuckDB would hold half of the
             # rows in memory to keep their order, and would not be faster.
             connection.execute("SET TimeZone = 'UTC'; SET threads = 1")
-            connection.register("stream", stream)
-            named = lines.replace("'", "''") if lines else ""
+            if not isinstance(source, Lines):
+                connection.register("stream", source)
             with interruptible(duckdb):
-                whole = f"CREATE TEMP VIEW rows AS SELECT {_exact(connection)} FROM stream"
-                connection.execute(_LINES.format(named) if lines else whole)
-                copy = _statement(connection.table("stream").columns, keys) if keys else _COPY
+                selected = (
+                    _selected_lines(source)
+                    if isinstance(source, Lines)
+                    else f"SELECT {_exact(connection)} FROM stream"
+                )
+                connection.execute(f"CREATE TEMP VIEW rows AS {selected}")
+                copy = _statement(connection.table("rows").columns, keys) if keys else _COPY
                 (rows,) = connection.execute(copy, [str(part)]).fetchone()
     except duckdb.Error as error:
         raise unavailable(f"{path} cannot be written: {error}") from error
     return int(rows)
+
+
+def _selected_lines(lines: Lines) -> str:
+    path = lines.path.replace("'", "''")
+    types = ", ".join(f"{quote_name(name)}: '{type}'" for name, type in lines.types.items())
+    return f"FROM read_json('{path}', format = 'newline_delimited', columns = {{{types}}})"
 
 
 def _exact(connection: Any) -> str:

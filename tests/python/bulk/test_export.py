@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import os
 import subprocess
 import sys
+import threading
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -418,3 +420,34 @@ def test_an_export_includes_deleted_controls_by_default(
     operator.controls.delete(control_id=deleted.id)
     filters = {} if given == {} else {"include_deleted": given}
     assert operator.export("controls", tmp_path / f"out.{form}", **filters) == count
+
+
+def test_a_parquet_file_of_identities_is_one_snapshot(tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    path, ended = tmp_path / "store.db", threading.Event()
+    with comptroller.open(path) as reader, comptroller.open(path) as writer:
+
+        def write(number: int) -> None:
+            loaded(writer, "identities", line("identities", id=f"i-{number:06}"))
+
+        def write_others() -> None:
+            for number in itertools.count(1):
+                if ended.is_set():
+                    return
+                write(number)
+
+        begun = writer.journal.state().size
+        write(0)
+        entries_of_one = writer.journal.state().size - begun
+        thread = threading.Thread(target=write_others)
+        thread.start()
+        try:
+            for number in range(20):
+                target = str(tmp_path / f"{number}.parquet")
+                written = reader.export("identities", target)
+                rows = len(duckdb.read_parquet(target))
+                assert written.journal is not None
+                assert int(written) == rows == (written.journal.size - begun) / entries_of_one
+        finally:
+            ended.set()
+            thread.join()
