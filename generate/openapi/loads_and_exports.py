@@ -30,13 +30,17 @@ _OPTIONS = {
     "customer_id": ("the customer of records that name none", reference("Id")),
     "keep_going": ("stores the valid lines if others are rejected", {"type": "boolean"}),
     "dry_run": ("stores nothing; counts what a load would do", {"type": "boolean"}),
+    "format": (
+        "`ndjson`: each line is a record; by default the first bytes determine the format",
+        {"enum": ["ndjson"]},
+    ),
     "input": (
         "the name of the file, which the journal records as given",
-        {"type": "string", "minLength": 1, "maxLength": 255},
+        {"type": "string", "minLength": 1, "maxLength": 255, "pattern": schemas.TEXT},
     ),
     "mapping": (
         "how the file became these records, as JSON text; the journal records it as given",
-        {"type": "string", "contentMediaType": "application/json"},
+        {"type": "string", "pattern": schemas.TEXT, "contentMediaType": "application/json"},
     ),
 }
 # RFC 7240.

@@ -277,6 +277,10 @@ class App:
         """Sends a signed checkpoint of the journal, and the key that verifies it."""
         caller = await self._admit("journal.checkpoint", exchange)
         require_scope(caller, "operator:read" if caller.is_operator else "journal:read")
+        for name, _ in await exchange.parameters():
+            raise invalid(name, "is not known; this operation takes no parameters")
+        await exchange.refuse_body()
+        exchange.refuse_idempotency_key("is only for writes; journal.checkpoint is a read")
         sign = partial(sign_checkpoint, self._host, caller.principal)
         signed = await asyncio.get_running_loop().run_in_executor(self._readers, sign)
         await exchange.answer(200, JSON, msgspec.json.encode(signed))

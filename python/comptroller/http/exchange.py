@@ -174,6 +174,16 @@ class Exchange:
             self.check_type(b"application/json")
         return data
 
+    async def refuse_body(self) -> None:
+        """Raises InvalidRequest for a request with a body, if it takes none."""
+        if await self.body():
+            raise problem("invalid-request", "this operation takes no body")
+
+    def refuse_idempotency_key(self, why: str) -> None:
+        """Raises InvalidRequest for a request with an Idempotency-Key, if it takes none."""
+        if self.idempotency_key() is not None:
+            raise invalid("Idempotency-Key", why)
+
     async def _whole_body(self) -> bytes:
         self.check_length(LARGEST_BODY)
         return b"".join([chunk async for chunk in self.chunks(LARGEST_BODY)])

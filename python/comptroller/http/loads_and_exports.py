@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager, closing, contextmanager
@@ -13,7 +16,7 @@ import msgspec
 
 from comptroller import arguments
 from comptroller.bulk.loading import LoadOptions, LoadResult
-from comptroller.errors import Error, invalid, unavailable
+from comptroller.errors import Error, invalid, shorten, unavailable
 from comptroller.http import problems
 from comptroller.http.authentication import Caller, require_scope
 from comptroller.http.backlog import Backlog
@@ -38,6 +41,7 @@ _PROGRESS_HEADERS = [(b"preference-applied", _PREFERS_PROGRESS), (b"x-accel-buff
 MAX_EXPORTS = 8
 _MAX_SPOOLING = 8
 _MAX_NAME = 255  # characters of the name of an input
+_CONTROL = re.compile(r"[\x00-\x1f]")
 
 
 class LoadsAndExports:
@@ -95,6 +99,7 @@ class LoadsAndExports:
         require_scope(caller, "operator:write")
         kind, options = _kind(exchange), _options(await exchange.parameters())
         exchange.check_type(*_LOADED)
+        exchange.refuse_idempotency_key("a load takes none; loading lines again changes nothing")
         exchange.scope[PIECEWISE] = True
         accounts: list[bytes] = []
         try:
@@ -177,6 +182,8 @@ class LoadsAndExports:
         formats = [value for name, value in parameters if name == "format"] or ["ndjson"]
         if len(formats) > 1:
             raise invalid("format", "appears more than once")
+        await exchange.refuse_body()
+        exchange.refuse_idempotency_key("is only for writes; an export is a read")
         filters = [each for each in parameters if each[0] != "format"]
         if kind == "controls" and all(name != "include_deleted" for name, _ in filters):
             filters.append(("include_deleted", "true"))
@@ -321,17 +328,34 @@ def _options(given: list[tuple[str, str]]) -> LoadOptions:
 
 
 def _input_name(text: str | None) -> str | None:
-    if text is not None and not 0 < len(text) <= _MAX_NAME:
+    if text is None:
+        return None
+    if not 0 < len(text) <= _MAX_NAME:
         raise invalid("input", f"must have 1 to {_MAX_NAME} characters")
-    return text
+    return _without_controls("input", text)
 
 
 def _mapping(text: str | None) -> str | None:
+    if text is None:
+        return None
     try:
-        if text is not None:
-            msgspec.json.decode(text)
+        msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         raise invalid("mapping", "must be JSON text") from None
+    json.loads(text, object_pairs_hook=_refuse_duplicates)
+    return _without_controls("mapping", text)
+
+
+def _refuse_duplicates(members: list[tuple[str, object]]) -> None:
+    names = Counter(name for name, _ in members)
+    for name, count in names.items():
+        if count > 1:
+            raise invalid("mapping", f"duplicate member {shorten(repr(name))}")
+
+
+def _without_controls(name: str, text: str) -> str:
+    if _CONTROL.search(text):
+        raise invalid(name, "has a control character; leave it out")
     return text
 
 

@@ -168,6 +168,11 @@ def test_a_line_has_a_limit_and_the_body_has_none(core_client: CoreClient) -> No
         ("?customer_id=%FF", "query"),
         ("?input=", "input"),
         ("?input=" + "a" * 256, "input"),
+        ("?input=a%00b", "input"),
+        ("?input=a%0A%1B%5B31m", "input"),
+        ("?mapping=%7B%22a%22:1,%22a%22:2%7D", "mapping"),
+        ("?mapping=%5B%7B%22b%22:%7B%22a%22:1,%22a%22:2%7D%7D%5D", "mapping"),
+        ("?mapping=%7B%0A%7D", "mapping"),
         ("?mapping=tz", "mapping"),
         ("?mapping=" + "[" * 5000, "mapping"),
     ],
@@ -176,6 +181,34 @@ def test_an_unknown_option_is_refused(core_client: CoreClient, query: str, field
     answer = core_client.load(claims(1), query=query)
     assert answer.status_code == 400
     assert answer.json()["errors"][0]["field"] == field
+
+
+def test_a_load_is_refused_with_an_idempotency_key(
+    core_client: CoreClient, operator: comptroller.Service
+) -> None:
+    answer = core_client.load(claims(1), **NDJSON, **{"idempotency-key": "k"})
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["field"] == "Idempotency-Key"
+    assert ids(operator) == []
+
+
+# Reads that the core does not dispatch, and what they do not accept.
+NOT_ACCEPTED: list[tuple[str, dict[str, Any], str]] = [
+    ("?foo=1", {}, "foo: is not known"),
+    ("", {"json": {}}, "this operation takes no body"),
+    ("", {"headers": {"idempotency-key": "k"}}, "Idempotency-Key: is only for writes"),
+]
+
+
+@pytest.mark.parametrize("path", ["/v2/journal/checkpoint", "/operator/export/claims"])
+@pytest.mark.parametrize(("query", "sent", "detail"), NOT_ACCEPTED)
+def test_a_read_outside_the_core_is_as_strict(
+    core_client: CoreClient, path: str, query: str, sent: dict[str, Any], detail: str
+) -> None:
+    answer = core_client.client.request("GET", path + query, **sent)
+    assert answer.status_code == 400
+    assert answer.json()["code"] == "invalid-request"
+    assert detail in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(
@@ -206,9 +239,8 @@ def test_an_unknown_option_is_refused(core_client: CoreClient, query: str, field
 def test_an_invalid_request_is_a_problem(
     core_client: CoreClient, method: str, path: str, headers: dict[str, str], status: int, code: str
 ) -> None:
-    answer = core_client.client.request(
-        method, f"/operator/{path}", headers=headers, content=claims(1)
-    )
+    body = claims(1) if method == "POST" else None
+    answer = core_client.client.request(method, f"/operator/{path}", headers=headers, content=body)
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert answer.json()["code"] == code
@@ -226,8 +258,9 @@ def test_load_and_export_need_their_scopes(
 ) -> None:
     def asked(token: str) -> Any:
         headers = NDJSON | {"authorization": f"Bearer {token}"}
+        body = claims(1) if method == "POST" else None
         return core_client.client.request(
-            method, f"/operator/{path}", headers=headers, content=claims(1)
+            method, f"/operator/{path}", headers=headers, content=body
         )
 
     assert asked(core_client.tokens.admit(scopes=[needed])).status_code == 200

@@ -68,6 +68,7 @@ OUTSIDE_SCHEMA = [
     RuleOutsideSchema("invalid-request", "", "differs between the query and the body"),
     # A parameter of a load holds a JSON text.
     RuleOutsideSchema("invalid-request", "mapping", "must be JSON text"),
+    RuleOutsideSchema("invalid-request", "mapping", "duplicate member"),
     # A key must not be reused for another request.
     RuleOutsideSchema("idempotency-key-reused", "", ""),
 ]
