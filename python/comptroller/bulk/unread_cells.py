@@ -1,6 +1,6 @@
 """Cells of Excel files that show something else than their value.
 
-Errors, formulas without a value, merged cells, and numbers with leading zeros.
+Errors, formulas without a value, merged cells, numbers with leading zeros, and rare characters.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from comptroller.bulk.sheet_xml import SheetXml, column_of
+from comptroller.bulk.sheet_xml import FAR_ESCAPE, SheetXml, column_of, decode
 
 _MAY_BE_UNREAD = re.compile(rb"""<(\w+:)?f[\s/>]|\st=["']e["']""")
 _PLACE = re.compile(r"([A-Z]+)([0-9]+)")
@@ -34,11 +34,16 @@ class UnreadCell(NamedTuple):
 
 
 def shown_cells(xml: SheetXml) -> Iterator[tuple[int, int, UnreadCell | str]]:
-    """Yields errors, formulas without a value, and numbers with leading zeros as text.
+    """Yields errors, formulas without a value, and texts that python-calamine reads differently.
 
+    These are numbers with leading zeros, and texts with U+FFFE or U+FFFF.
     Each with its row and column. Rows and columns begin with 0.
     """
-    if _MAY_BE_UNREAD.search(xml.data) is None and not xml.digits:
+    if (
+        not (xml.digits or xml.far_texts)
+        and _MAY_BE_UNREAD.search(xml.data) is None
+        and FAR_ESCAPE.search(xml.data) is None
+    ):
         return
     for _, cell in ElementTree.iterparse(io.BytesIO(xml.data)):
         if not cell.tag.endswith("}c"):
@@ -58,10 +63,21 @@ def shown_cells(xml: SheetXml) -> Iterator[tuple[int, int, UnreadCell | str]]:
         ):
             why = "is a formula that has no value; open the file in a spreadsheet and save it"
             found = UnreadCell(f"={formula.text or ''}", why)
+        elif cell.get("t") == "s":
+            found = xml.far_texts.get(value)
+        elif cell.get("t") == "str":
+            found = _far_text(value)
+        elif cell.get("t") == "inlineStr":
+            parts = [*cell.iterfind("{*}is/{*}t"), *cell.iterfind("{*}is/{*}r/{*}t")]
+            found = _far_text("".join(each.text or "" for each in parts))
         elif cell.get("t", "n") == "n" and cell.get("s") in xml.digits and value.isdecimal():
             found = value.zfill(xml.digits[cell.get("s", "")])
         if found is not None and place is not None:
             yield int(place[2]) - 1, column_of(place[1]), found
+
+
+def _far_text(text: str) -> str | None:
+    return decode(text) if FAR_ESCAPE.search(text.encode()) else None
 
 
 def merged(

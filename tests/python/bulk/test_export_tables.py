@@ -66,6 +66,12 @@ def assert_equal(service: Service, other: Service, folder: Path) -> None:
 @example(
     values=["_x000D_", "\r", "\n", "\t=", "null", "NaN", "[]", "-", "  ", "\u2028", "0x1", "1e3"]
 )
+@example(
+    values=[
+        *("\ufffe", "a\uffffb", "_xFFFE_", "_xffff_", "_xFFFF", "_xFFFE_\ufffe"),
+        *("'\uffff", "=\ufffe", "\uffff_x0041_", "_xD83D_\ufffe", "\U0001fffe", "x"),
+    ]
+)
 def test_an_export_loads_to_an_equal_store(suffix: str, values: list[str]) -> None:
     with (
         TemporaryDirectory() as name,
