@@ -20,10 +20,13 @@ from comptroller.bulk.mapping import ColumnMapping
 from comptroller.bulk.streams import interruptible, run_interruptibly
 from comptroller.description import core_description, members, stored_members
 from comptroller.errors import invalid, unavailable
+from comptroller.values import RENAMED
 
 if TYPE_CHECKING:
     from comptroller.bulk.sources import LoadSource
     from comptroller.service import Service
+
+_PYTHON_NAMES = {sent: name for name, sent in RENAMED.items()}
 
 # Results are sorted where their order matters.
 _UNORDERED: dict[str, str | bool | int | float | list[str]] = {"preserve_insertion_order": "false"}
@@ -62,7 +65,7 @@ def reconcile(
     assets = [ASSETS[name] for name in amounts if ASSETS[name] in types]
     own = ["id"] if "id" in types else []
     names = list(dict.fromkeys([*own, *keys, *compared, *amounts, *assets]))
-    filters = {**ALL_ROWS.get(kind, {}), **where}
+    filters = {**ALL_ROWS.get(kind, {}), **_in_python(where)}
     stream = getattr(svc, kind.replace("-", "_")).stream(names, **filters)
     with _refusing(), duckdb.connect(config=_UNORDERED | memory_limit()) as connection:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
@@ -82,6 +85,14 @@ def reconcile(
             )
 
         return run_interruptibly(run, connection.interrupt)
+
+
+def _in_python(where: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns filters by their names in Python, such as `updated_at_lt` for `updated_at.lt`."""
+    filters = {_PYTHON_NAMES.get(name, name): value for name, value in where.items()}
+    if len(filters) < len(where):
+        raise invalid("where", "a filter appears in both of its spellings; give it once")
+    return filters
 
 
 def _is_comparable(type: str) -> bool:
