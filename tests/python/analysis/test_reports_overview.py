@@ -144,3 +144,19 @@ def test_no_claims_give_no_rows(operator: comptroller.Service) -> None:
     overview = operator.reports.overview()
     assert (overview.tables, overview.findings) == ({}, [])
     assert "There are no claims" in overview._repr_html_()
+
+
+def test_a_finding_names_a_month_of_an_early_year(operator: comptroller.Service) -> None:
+    time, id = "0001-02-03T00:00:00Z", "01900000-0000-7000-8000-0000000000aa"
+    held = address(payout_group_id=id)
+    load(operator, "payout-groups", group(id=id, asset_type="ETH"))
+    load(operator, "reward-addresses", held)
+    load(operator, "balances", balance(address_id=held["id"], at=time, balance="0"))
+    paid = {"onchain_status": "CONFIRMED", "confirmed_at": time, "created_at": time}
+    load(operator, "claims", claim(payout_group_id=id, asset_type="ETH", amount="1", **paid))
+    (found,) = (
+        each for each in operator.reports.overview().findings if each.report == "reconciliation"
+    )
+    assert found.text.startswith("0001-02: ")
+    assert found.command == "comptroller report reconciliation --month 0001-02"
+    assert len(operator.reports.reconciliation(**found.given)) == 1
