@@ -96,7 +96,8 @@ class Deliverer:
 
     async def _look(self) -> None:
         """Starts, informs and stops the tasks of webhooks as the store says."""
-        version: int | None = self._delivery.store.version()
+        # In a thread, because a database may let it wait longer than the lease.
+        version: int | None = await asyncio.to_thread(self._delivery.store.version)
         ended = [key for key, (_, task) in self._tasks.items() if task.done()]
         is_due = self._tasks and time.monotonic() > self._leased_until - LEASE_S + _RENEW_AFTER_S
         if version == self._version and not ended and not is_due:
