@@ -6,13 +6,18 @@ import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+_LONGEST_S = 1e9
+
 
 def retry_after_s(given: str | None) -> float | None:
-    """Returns the seconds of a Retry-After, a number or a date; None if it is neither."""
+    """Returns the seconds of a Retry-After, a number or a date; None if it is neither.
+
+    A number is at most a billion.
+    """
     if given is None:
         return None
-    if re.fullmatch("[0-9]{1,9}", given):
-        return float(given)
+    if re.fullmatch("[0-9]+", given):
+        return min(float(given), _LONGEST_S)
     try:
         moment = parsedate_to_datetime(given)
         return (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()

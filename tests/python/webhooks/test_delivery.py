@@ -316,7 +316,7 @@ def test_the_receiver_can_ask_for_time(svc: comptroller.Service) -> None:
     assert 590 < (delivery.next_attempt_at - delivery.last_attempt_at).total_seconds() < 610
 
 
-@pytest.mark.parametrize("when", ["Mon, 01 Jan 99999999999 00:00:00 GMT", "-5", "soon", "9" * 400])
+@pytest.mark.parametrize("when", ["Mon, 01 Jan 99999999999 00:00:00 GMT", "-5", "soon", "9 s"])
 def test_an_odd_time_is_ignored(svc: comptroller.Service, when: str) -> None:
     answers: list[int | tuple[int, dict[str, str]]] = [(503, {"retry-after": when}), 200]
     with Receiver(lambda _: answers.pop(0)) as receiver, delivering(svc) as counts:
