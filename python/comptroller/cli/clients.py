@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import click
 
 from comptroller.cli import screen
 from comptroller.cli.options import db_and_state_options, db_arguments, db_option, json_option
-from comptroller.errors import InvalidRequest, invalid
+from comptroller.errors import InvalidRequest, from_os_error, invalid
 from comptroller.postgresql import is_address
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def add(
             f"{error.errors[0].message}, or give that client a new secret: "
             f"comptroller clients rotate {command}",
         ) from None
-    _show_secret(client, secret, as_json)
+    _show_secret(client, secret, as_json, db)
 
 
 @clients.command("list")
@@ -116,7 +117,7 @@ def rotate(client_id: str, db: str, as_json: bool) -> None:
 
     with _secret(db, registry) as file:
         client, secret = registry.rotate(file, client_id)
-    _show_secret(client, secret, as_json)
+    _show_secret(client, secret, as_json, db)
 
 
 @clients.command()
@@ -200,7 +201,21 @@ def _secret(
         yield document
 
 
-def _show_secret(client: Client, secret: str, as_json: bool) -> None:
+def _show_secret(client: Client, secret: str, as_json: bool, db: str) -> None:
+    """Prints the secret of a client. Raises Error, which says how to get another one."""
+    try:
+        _print_secret(client, secret, as_json)
+        sys.stdout.flush()
+    except OSError as error:
+        command = shlex.join([client.client_id, *db_arguments(db)])
+        raise from_os_error(
+            error,
+            f"client {client.client_id} has a new secret, which could not be shown: "
+            f"{error.strerror}; give it another one: comptroller clients rotate {command}",
+        ) from error
+
+
+def _print_secret(client: Client, secret: str, as_json: bool) -> None:
     shown: dict[str, Any] = {
         "client_id": client.client_id,
         "client_secret": secret,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections import defaultdict
 from datetime import datetime, timedelta
 
@@ -15,6 +17,7 @@ from comptroller.cli.options import db_option, json_option
 from comptroller.cli.parameters import Kind, NamedPath
 from comptroller.description import list_filters
 from comptroller.display.times import bound
+from comptroller.errors import Unusable
 from comptroller.values import KINDS
 
 # The names of the filters by creation time; each kind has one pair or none. The end_time of claims
@@ -86,7 +89,13 @@ def export(
         screen.waiting(f"writing {kind}"),
     ):
         keys = None if partition is None else partition.split(",")
-        rows = svc.export(kind, file, chosen, partition=keys, **filters)
+        try:
+            rows = svc.export(kind, file, chosen, partition=keys, **filters)
+        except Unusable as error:
+            if file == "-" and error.detail.endswith(os.strerror(errno.EPIPE)):
+                # Click ends the command silently, as others whose reader has ended.
+                raise BrokenPipeError(errno.EPIPE, error.detail) from error
+            raise
     if as_json:
         screen.write_json(
             {

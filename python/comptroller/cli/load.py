@@ -7,7 +7,6 @@ line breaks of the paragraph after it.
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,7 +115,7 @@ def load(
     kind = Kind(KINDS).convert(kind, ctx.command.params[0], ctx)
     _require_readable(file)
     columns |= {"rename": dict(rename) or None, "constants": dict(constant) or None}
-    source: Any = sys.stdin.buffer if file == "-" else file
+    source: Any = screen.standard_input() if file == "-" else file
     if suggest:
         from comptroller.bulk.mapping_files import read_mapping
         from comptroller.bulk.suggesting import suggest as suggested
@@ -214,8 +213,6 @@ def _require_readable(file: str) -> None:
     from comptroller.errors import invalid
 
     if file == "-":
-        if sys.stdin is None:
-            raise invalid("file", "standard input is closed; name a file or redirect one")
         return
     if not Path(file).exists():
         raise invalid("file", f"{file} does not exist")

@@ -119,6 +119,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _run(given: list[str] | None) -> int:
     try:
         _require_output()
+        _occupy_descriptors()
         code = program.main(given, prog_name="comptroller", standalone_mode=False)
     except click.ClickException as error:
         error.show()
@@ -194,6 +195,24 @@ def _require_output() -> None:
         from comptroller.errors import unusable
 
         raise unusable("standard output is closed; redirect it to a file or to /dev/null")
+
+
+def _occupy_descriptors() -> None:
+    """Opens /dev/null as standard input and standard error if these are closed.
+
+    Otherwise the next opened file, such as the store, would get their descriptors, and could be
+    read as input, or be overwritten by a message of a library.
+    """
+    for stream, descriptor, how in ((sys.stdin, 0, os.O_RDONLY), (sys.stderr, 2, os.O_WRONLY)):
+        if stream is not None:
+            continue
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            opened = os.open(os.devnull, how)
+            if opened != descriptor:
+                os.dup2(opened, descriptor)
+                os.close(opened)
 
 
 def _report_error(error: Exception) -> int:

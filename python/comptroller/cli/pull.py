@@ -154,7 +154,8 @@ def _secret(given: str | None, file: str | None) -> str | None:
 
             refuse_open_store("--client-secret-file", file)
         try:
-            text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+            data = screen.standard_input().read() if file == "-" else Path(file).read_bytes()
+            text = data.decode()
         except (OSError, UnicodeDecodeError) as error:
             why = getattr(error, "strerror", None) or "it is not UTF-8"
             raise invalid("--client-secret-file", f"{file} cannot be read: {why}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from typing import Any
 
@@ -68,7 +67,7 @@ def reconcile(
     with screen.existing_store(db) as svc, screen.waiting(f"reconciling {kind}"):
         found = svc.reconcile(
             kind,
-            sys.stdin.buffer if file == "-" else file,
+            screen.standard_input() if file == "-" else file,
             on=on.split(","),
             compare=None if compare is None else compare.split(","),
             where=filters,

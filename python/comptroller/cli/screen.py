@@ -14,7 +14,7 @@ from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 import msgspec
@@ -121,6 +121,15 @@ def require_store(db: str) -> None:
         raise unusable(
             f"there is no store {db}; create it with `comptroller load` or name another with --db"
         )
+
+
+def standard_input() -> BinaryIO:
+    """Return standard input; raise InvalidRequest if it is closed."""
+    from comptroller.errors import invalid
+
+    if sys.stdin is None:
+        raise invalid("file", "standard input is closed; name a file or redirect one")
+    return sys.stdin.buffer
 
 
 def require_server() -> None:

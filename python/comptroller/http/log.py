@@ -58,13 +58,13 @@ class Log(Collector):
     counted in the metrics.
 
     Args:
-        stream: the stream to write to; by default standard error.
+        stream: the stream to write to; by default standard error, or nothing if that is closed.
         lock: a file or folder that each process locks while it writes to a shared stream, so that
             lines are not mixed.
     """
 
     def __init__(self, stream: BinaryIO | None = None, *, lock: Path | None = None) -> None:
-        stream = stream or sys.stderr.buffer
+        stream = stream or _standard_error()
         # The raw stream, because a blocked write would hold the lock of the buffer.
         self._file: BinaryIO = getattr(stream, "raw", stream)
         self._lines: SimpleQueue[tuple[bytes, int] | Event] = SimpleQueue()
@@ -212,6 +212,12 @@ def _members_of(error: BaseException) -> dict[str, Any]:
         frames.append(f"{code.co_filename}:{trace.tb_lineno} {code.co_qualname}")
         trace = trace.tb_next
     return {"exception": type(error).__qualname__, "trace": frames}
+
+
+def _standard_error() -> BinaryIO:
+    if sys.stderr is None:
+        return Path(os.devnull).open("wb")
+    return sys.stderr.buffer
 
 
 def _write(file: BinaryIO, data: bytes) -> None:
