@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from comptroller import postgresql
+from comptroller.cli.parameters import NamedPath
 
 #: The default store file.
 DEFAULT_DB = "comptroller.db"
@@ -86,7 +87,7 @@ def db_and_state_options(command: _Command) -> _Command:
 def _db_and_state(command: _Command, *, is_hidden: bool) -> _Command:
     with_state = click.option(
         "--state",
-        type=click.Path(file_okay=False),
+        type=NamedPath(file_okay=False),
         metavar="FOLDER",
         expose_value=False,
         hidden=is_hidden,

@@ -15,6 +15,7 @@ from types import FrameType
 import click
 
 from comptroller.cli.options import without_password
+from comptroller.cli.parameters import NamedPath
 
 #: The modules of the commands, in the order of a first use. A command imports only its own module,
 #: because the others would double the time to start.
@@ -79,7 +80,7 @@ def _command(name: str) -> click.Command:
 )
 @click.option(
     "--state",
-    type=click.Path(file_okay=False),
+    type=NamedPath(file_okay=False),
     metavar="FOLDER",
     help="With postgresql://...: the folder of a database's private keys and of the places "
     "of pulls; also after the command.",

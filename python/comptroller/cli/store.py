@@ -117,7 +117,7 @@ def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
 )
 @click.option(
     "--state",
-    type=click.Path(file_okay=False),
+    type=NamedPath(file_okay=False),
     envvar="COMPTROLLER_STATE",
     help="The state folder of the database, for --with-keys.",
 )

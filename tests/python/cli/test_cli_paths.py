@@ -48,6 +48,21 @@ def test_a_path_that_names_no_file_is_refused(
     assert {each: each.stat().st_size for each in tmp_path.iterdir()} == before
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "check --db postgresql://h/b --state",
+        "--state * check --db postgresql://h/b",
+        "copy s.db postgresql://h/b --with-keys --state",
+    ],
+)
+def test_an_empty_state_folder_is_not_the_working_directory(run: Run, command: str) -> None:
+    words = ["" if word == "*" else word for word in command.split()]
+    ended = run(*words, *([] if "*" in command else [""]))
+    assert ended.code == 2
+    assert "the path is empty" in ended.err
+
+
 @pytest.mark.parametrize("command", ["sample claims", "query 'SELECT 1'", "journal checkpoint"])
 def test_an_empty_path_is_not_standard_output(run: Run, store: str, command: str) -> None:
     words = [each.strip("'") for each in re.findall(r"'[^']+'|\S+", command)]
