@@ -149,7 +149,7 @@ py::bytes to_bytes(const std::string& text) {
   if (bytes == nullptr) throw py::error_already_set();
   {
     const GilReleased released;
-    std::ranges::copy(text, PyBytes_AS_STRING(bytes));
+    text.copy(PyBytes_AS_STRING(bytes), text.size());
   }
   return py::reinterpret_steal<py::bytes>(bytes);
 }

@@ -124,7 +124,7 @@ class PendingEntry {
     for (Value& value : values_) {
       const std::string_view bytes = value.bytes;
       value.bytes = {end, bytes.size()};
-      end = std::ranges::copy(bytes, end).out;
+      end += bytes.copy(end, bytes.size());
     }
   }
 

@@ -1,7 +1,5 @@
 #include "store/storage.hpp"
 
-#include <algorithm>
-
 namespace comptroller::store {
 
 std::string_view require_length(const Value& value, std::size_t length) {
@@ -21,7 +19,7 @@ char* BoundValues::allocate(std::size_t size) {
 
 Value BoundValues::own(std::string_view text) {
   char* const copy = allocate(text.size());
-  std::ranges::copy(text, copy);
+  text.copy(copy, text.size());
   return Value::of(std::string_view(copy, text.size()));
 }
 

@@ -99,7 +99,7 @@ char* put_key(char* out, const Value& value) {
     return out + size;
   }
   *out++ = static_cast<char>(value.type == Value::Type::text ? text_tag : blob_tag);
-  const auto put = [&](std::string_view bytes) { out = std::ranges::copy(bytes, out).out; };
+  const auto put = [&](std::string_view bytes) { out += bytes.copy(out, bytes.size()); };
   std::string_view bytes = value.bytes;
   for (std::size_t zero = bytes.find('\0'); zero != std::string_view::npos;
        zero = bytes.find('\0')) {
