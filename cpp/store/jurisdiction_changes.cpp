@@ -43,7 +43,9 @@ bool rewrite_part(db::Connection& connection, std::int64_t group,
     std::vector<Value> keys;
     keys.reserve(claims.size());
     for (const Position& claim : claims) keys.push_back(Value::of(claim.key));
-    Sql update{"UPDATE claims SET jurisdiction = ? WHERE ", {nullable(facts.jurisdiction)}};
+    // While the statement waits for a claim, a load may move it to another group.
+    Sql update{"UPDATE claims SET jurisdiction = ? WHERE +payout_group_id = ? AND ",
+               {nullable(facts.jurisdiction), Value::of(group)}};
     update.add(any_of("key", keys)).query(connection).run();
   } else {
     for (const Position& claim : claims) {

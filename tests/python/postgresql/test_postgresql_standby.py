@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
@@ -11,23 +9,13 @@ from urllib.parse import quote
 import comptroller
 import pytest
 from lines import claim, identity, load
-from postgresql_server import Connection, Server
+from postgresql_server import Connection, Server, wait_until
 
 
 def address_of(database: str, *servers: Server, more: str = "") -> str:
     """Returns an address with several hosts."""
     folders = quote(",".join(str(each.folder) for each in servers), safe="")
     return f"postgresql://comptroller@/{database}?host={folders}{more}"
-
-
-def wait_until(is_true: Callable[[], bool]) -> None:
-    """Looks again and again until a condition holds, for at most a minute."""
-    pause = threading.Event()
-    for _ in range(3_000):
-        if is_true():
-            return
-        pause.wait(0.02)
-    raise AssertionError("the condition did not become true")
 
 
 def ids(svc: comptroller.Service) -> list[str]:

@@ -23,7 +23,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -199,6 +199,16 @@ class Connection:
 
     def _fail(self) -> None:
         raise RuntimeError(self._libpq.PQerrorMessage(self._connection).decode())
+
+
+def wait_until(is_true: Callable[[], bool]) -> None:
+    """Looks again and again until a condition holds, for at most a minute."""
+    pause = threading.Event()
+    for _ in range(3_000):
+        if is_true():
+            return
+        pause.wait(0.02)
+    raise AssertionError("the condition did not become true")
 
 
 def _place_of_libpq() -> str:
