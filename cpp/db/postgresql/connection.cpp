@@ -240,6 +240,17 @@ void PostgresqlConnection::begin_with(Mode mode, std::vector<std::string> statem
   }
 }
 
+namespace {
+
+// Returns the statement of a setting: of a row with its name and its value.
+std::string set_local(Query& setting) {
+  std::string statement = "SET LOCAL ";
+  statement.append(setting.column(0).bytes).append(" = '");
+  return statement.append(setting.column(1).bytes).append("'");
+}
+
+}  // namespace
+
 // The best plan for few rows is the one that visits the fewest: it never reads a whole table, nor
 // in the order of another index because the rows of that are beside each other in the file.
 // The settings are those of the session, so that requests need no statement for them, or, behind a
@@ -254,24 +265,32 @@ void PostgresqlConnection::prefer_requests() {
       " ('jit', 'off')) AS wanted (name, value) WHERE current_setting(name, true) IS NOT NULL");
   settings.bind(1, std::int64_t{is_behind_pooler()});
   while (settings.step()) {
-    const std::string name(settings.column(0).bytes);
-    const std::string value(settings.column(1).bytes);
     if (is_behind_pooler()) {
-      std::string setting = "SET LOCAL " + name;
-      setting.append(" = '").append(value).append("'");
-      settings_of_requests_.push_back(std::move(setting));
+      settings_of_requests_.push_back(set_local(settings));
     } else {
+      const std::string name(settings.column(0).bytes);
       settings_of_server_.push_back("SET LOCAL " + name + " TO DEFAULT");
     }
   }
 }
 
-void PostgresqlConnection::prefer_indexes() {
-  if (query("SELECT 1 WHERE current_setting('enable_seqscan', true) IS NULL").step()) return;
-  if (is_behind_pooler()) {
-    settings_of_writes_.emplace_back("SET LOCAL enable_seqscan = off");
-  } else {
-    execute("SET enable_seqscan = off");
+// Behind a pooler, whose connection to the server other programs use, too, those that a write needs
+// are set in each of its transactions.
+void PostgresqlConnection::set_up(bool is_writer) {
+  const bool is_pooled = is_behind_pooler();
+  Query settings = query(
+      "SELECT name, value, CASE WHEN ?1 = 0 THEN set_config(name, value, false) END"
+      " FROM (VALUES ('enable_seqscan', 'off', true),"
+      " ('synchronous_commit', 'on', current_setting('synchronous_commit', true) = 'off'),"
+      " ('idle_in_transaction_session_timeout', '60s', ?2 <> 0"
+      "  AND current_setting('idle_in_transaction_session_timeout', true) = '0'),"
+      " ('tcp_keepalives_idle', '30', ?1 = 0), ('tcp_keepalives_interval', '10', ?1 = 0),"
+      " ('tcp_keepalives_count', '3', ?1 = 0)) AS wanted (name, value, applies)"
+      " WHERE applies AND current_setting(name, true) IS NOT NULL");
+  settings.bind(1, std::int64_t{is_pooled});
+  settings.bind(2, std::int64_t{is_writer});
+  while (settings.step()) {
+    if (is_pooled) settings_of_writes_.push_back(set_local(settings));
   }
 }
 
@@ -312,6 +331,9 @@ std::vector<std::string> begin_writing(std::chrono::milliseconds max_wait, const
           "LOCK TABLE " + writer_lock() + " IN " + lock};
 }
 
+// A bulk write may wait long for its lines: it has the limit of the role or the database.
+constexpr const char* no_idle_limit = "SET LOCAL idle_in_transaction_session_timeout TO DEFAULT";
+
 }  // namespace
 
 // The mode of ordinary writes conflicts with that of writes alone, not with itself. That of joined
@@ -338,6 +360,7 @@ void PostgresqlConnection::begin_bulk(std::chrono::milliseconds max_wait, bool i
     statements.insert(std::prev(statements.end()), probe + " NOWAIT");
   }
   begin_with(Mode::writing_alone, std::move(statements));
+  run_in_transaction(no_idle_limit);
 }
 
 JournalLock PostgresqlConnection::lock_journal(bool waits) {
@@ -353,6 +376,7 @@ JournalLock PostgresqlConnection::lock_journal(bool waits) {
 
 void PostgresqlConnection::begin_joined_bulk(std::chrono::milliseconds max_wait) {
   begin_with(Mode::writing, begin_writing(max_wait, "SHARE UPDATE EXCLUSIVE MODE"));
+  run_in_transaction(no_idle_limit);
 }
 
 }  // namespace comptroller::db::postgresql

@@ -18,9 +18,12 @@
 
 namespace comptroller::db::postgresql {
 
-// The start of the server's process, as SQL: a number of microseconds. It names the server.
+// When the server started, or recovered from the crash of one of its processes, as SQL: a number of
+// microseconds. It names the server. What it had not written to its disk by then is lost. A
+// recovery resets the statistics, and keeps the start of the process.
 inline constexpr const char* start_of_server =
-    "(extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint";
+    "(extract(epoch FROM greatest(pg_postmaster_start_time(),"
+    " (SELECT stats_reset FROM pg_stat_bgwriter))) * 1000000)::bigint";
 
 class PostgresqlConnection final : public Connection, public Channel {
  public:
@@ -70,9 +73,11 @@ class PostgresqlConnection final : public Connection, public Channel {
   // From now on snapshots of requests have the settings for them, and other snapshots those of the
   // server.
   void prefer_requests();
-  // From now on statements read by indexes: plans are kept, and a table that is empty when its plan
-  // is made may grow.
-  void prefer_indexes();
+  // From now on statements read by indexes, because plans are kept, and a table that is empty when
+  // its plan is made may grow; a commit waits for the disk; and the server frees the locks of a
+  // machine that is gone. Those of a writer, but not of its bulk writes, it frees, too, if the
+  // process does nothing for a minute.
+  void set_up(bool is_writer);
 
   // Begins a snapshot that sees what an exported one sees.
   void begin_snapshot_of(const std::string& exported);

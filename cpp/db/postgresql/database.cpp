@@ -131,7 +131,7 @@ class PostgresqlDatabase final : public Database {
   void interrupt() noexcept override { interrupt_.close(); }
 
  private:
-  std::unique_ptr<PostgresqlConnection> connect(SharedSymbols* symbols);
+  std::unique_ptr<PostgresqlConnection> connect(SharedSymbols* symbols, bool is_writer = false);
   std::unique_ptr<PostgresqlConnection> connect_reader();
   std::int64_t learn_server(PostgresqlConnection& connection);
   void check_clock(PostgresqlConnection& connection);
@@ -169,16 +169,17 @@ PostgresqlDatabase::PostgresqlDatabase(std::string address, const OpenOptions& o
   }
   symbols_.fill();
   if (options_.read_only) return;
-  writers_.emplace([this] { return connect(&symbols_); },
+  writers_.emplace([this] { return connect(&symbols_, true); },
                    [this](PostgresqlConnection& connection) { check_clock(connection); },
                    interrupt_, options_.max_wait);
 }
 
-std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect(SharedSymbols* symbols) {
+std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect(SharedSymbols* symbols,
+                                                                  bool is_writer) {
   auto connection = std::make_unique<PostgresqlConnection>(
       std::make_unique<Session>(address_, options_.read_only, interrupt_), symbols);
   const std::int64_t server = learn_server(*connection);
-  connection->prefer_indexes();
+  connection->set_up(is_writer);
   if (is_store_) check_version(*connection);
   if (symbols != nullptr) symbols->follow(server);
   connection->expect_server(server);
@@ -192,7 +193,7 @@ std::unique_ptr<PostgresqlConnection> PostgresqlDatabase::connect_reader() {
 }
 
 // Learns the clock of the server, and whether it is behind a pooler; returns when the server
-// started, which identifies it. The request takes half of the round trip.
+// started or recovered, which identifies it. The request takes half of the round trip.
 std::int64_t PostgresqlDatabase::learn_server(PostgresqlConnection& connection) {
   using std::chrono::duration_cast;
   using std::chrono::microseconds;

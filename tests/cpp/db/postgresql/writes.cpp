@@ -71,6 +71,33 @@ TEST_CASE("a write that met another one runs again, at most five times") {
   CHECK(tries == 5);
 }
 
+// Returns settings of a transaction.
+std::string settings_of(Connection& connection) {
+  Query row = connection.query(
+      "SELECT concat_ws(' ', current_setting('synchronous_commit'),"
+      " current_setting('idle_in_transaction_session_timeout'), "
+      "current_setting('enable_seqscan'))");
+  return row.step() ? std::string(row.column(0).bytes) : std::string();
+}
+
+TEST_CASE("a write waits for the disk, and not long for the process; a bulk write does") {
+  if (!server_address()) return;
+  const Counters counters;
+  counters.store->write([](Connection& connection) {
+    connection.execute(
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off',"
+        " current_database()); END $$");
+  });
+  const auto store = counters.database.open();
+  store->write([](Connection& connection) { CHECK(settings_of(connection) == "on 1min off"); });
+  for (const bool may_be_joined : {false, true}) {
+    store->fill({.may_be_joined = may_be_joined})->write([](Connection& connection, Connection*) {
+      CHECK(settings_of(connection) == "on 0 off");
+      return true;
+    });
+  }
+}
+
 TEST_CASE("writes that wait for each other both succeed") {
   if (!server_address()) return;
   Counters counters;
@@ -304,7 +331,7 @@ TEST_CASE("readers of one snapshot are those of one server") {
   // The function of this schema comes before that of the server: each connection is to another one.
   database.connect()->run_script(
       "CREATE SCHEMA several; CREATE FUNCTION several.pg_postmaster_start_time() RETURNS"
-      " timestamptz LANGUAGE sql AS $$ SELECT to_timestamp(pg_backend_pid()) $$");
+      " timestamptz LANGUAGE sql AS $$ SELECT to_timestamp(4e9 + pg_backend_pid()) $$");
   const auto store =
       postgresql::open(database.address() + "&options=-csearch_path%3Dseveral,public,pg_catalog",
                        {.read_only = true});
