@@ -44,7 +44,7 @@ struct ErrorCase {
 struct Operation {
   RECORD(Operation);
   FIELD(std::string, name);
-  FIELD(std::string_view, scope);  // required of a client; is_write determines the operator's scope
+  FIELD(std::string_view, scope);  // required of a client
   FIELD(std::string_view, method);
   FIELD(std::vector<std::string>, paths);  // the documentation shows the first
   FIELD(std::string_view, summary);        // one sentence
@@ -55,6 +55,7 @@ struct Operation {
 
   // The members below are derived from the handler.
   FIELD(bool, is_write);
+  FIELD(bool, needs_write_scope);  // of the operator, whose scope it determines, and of a client
   FIELD(bool, is_list);
   FIELD(RequestSource, request_source);
   FIELD(std::string_view, request);     // the type name of its request

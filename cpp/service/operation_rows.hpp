@@ -178,6 +178,7 @@ struct OperationParts {
   std::string_view route = "GET";  // the method, and what follows the path of the resource
   std::string details = {};
   std::vector<ErrorCase> errors = {};  // after those that `add_implied` adds
+  bool shows_secret = false;           // a read that needs the scope of a write
 };
 
 // For operations that store a record as a load of one line would.
@@ -198,6 +199,7 @@ Operation make_row(const Endpoints& resource, std::string_view scope,
                       .details = std::move(parts.details),
                       .errors = std::move(parts.errors),
                       .is_write = has_body(source),
+                      .needs_write_scope = has_body(source) || parts.shows_secret,
                       .is_list = is_page,
                       .request_source = source,
                       .request = type_name<Request>(),
@@ -225,8 +227,9 @@ Operation read_row(const Endpoints& resource, Handler<Answer, Request> handler,
                    OperationParts parts) {
   constexpr bool is_by_id = std::derived_from<Request, ById>;
   if (is_by_id && parts.route == "GET") parts.route = "GET /{id}";
+  const std::string_view scope = parts.shows_secret ? resource.write_scope : resource.read_scope;
   return make_row<is_by_id ? RequestSource::path_id : RequestSource::parameters>(
-      resource, resource.read_scope, resource.prefixes, handler, std::move(parts));
+      resource, scope, resource.prefixes, handler, std::move(parts));
 }
 
 // A write that clients can call.

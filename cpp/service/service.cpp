@@ -193,7 +193,7 @@ void Service::check_usable() const {
 void Service::check(const Principal& principal, const Call& call) const {
   check_usable();
   const Operation& operation = *call.operation;
-  require_scope(principal, operation.scope, operation.is_write);
+  require_scope(principal, operation.scope, operation.needs_write_scope);
   if (!call.idempotency_key) return;
   if (!operation.is_write) {
     throw Error::invalid("Idempotency-Key", "is only for writes; " + operation.name + " is a read");

@@ -120,8 +120,6 @@ Webhook delete_webhook(Context& context, const ById& request) {
 
 WebhookSecret get_secret(Context& context, const ById& request) {
   const std::int64_t key = key_of(context, request.id);
-  // A read, because the answer of a write with an idempotency key is stored.
-  require_scope(context.principal, webhooks_write, true);
   const store::SecretIds ids = store::secret_ids(context.connection, key);
   const WebhookSigner signer(require_webhook_key(context.environment, context.connection),
                              ids.current);
@@ -232,9 +230,13 @@ std::vector<Operation> webhook_operations() {
       write_row<id_and_body>(
           webhooks, &delete_webhook,
           {"delete", "Deletes a webhook and its undelivered events.", "DELETE /{id}"}),
+      // A read, because the answer of a write with an idempotency key is stored.
       read_row(webhooks, &get_secret,
-               {"secret", "Returns the secret and the public key of a webhook.", "GET /{id}/secret",
-                "Needs the scope ``webhooks:write``, or ``operator:write``."}),
+               {.name = "secret",
+                .summary = "Returns the secret and the public key of a webhook.",
+                .route = "GET /{id}/secret",
+                .details = "Needs the scope ``webhooks:write``, or ``operator:write``.",
+                .shows_secret = true}),
       write_row<id_and_body>(webhooks, &rotate_secret,
                              {"rotate", "Gives a webhook a new secret.", "POST /{id}/rotate",
                               "For 24 hours requests also have signatures of the secret before."}),

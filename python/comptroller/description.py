@@ -27,6 +27,7 @@ class Operation(msgspec.Struct, frozen=True):
     errors: list[ErrorCase]
     body_envelope: str
     is_write: bool
+    needs_write_scope: bool
     is_list: bool
     request_source: str
     request: str
@@ -35,7 +36,7 @@ class Operation(msgspec.Struct, frozen=True):
     def scope_of(self, is_operator: bool) -> str:
         """Returns the scope that a caller needs."""
         if is_operator:
-            return "operator:write" if self.is_write else "operator:read"
+            return "operator:write" if self.needs_write_scope else "operator:read"
         return self.scope
 
 

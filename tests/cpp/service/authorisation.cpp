@@ -52,17 +52,18 @@ const std::map<std::string, std::string> scope_of_operation{
     {"webhooks.create", "webhooks:write"},
     {"webhooks.update", "webhooks:write"},
     {"webhooks.delete", "webhooks:write"},
-    {"webhooks.secret", "webhooks:read"},  // and webhooks:write
+    {"webhooks.secret", "webhooks:write"},
     {"webhooks.rotate", "webhooks:write"},
     {"webhooks.test", "webhooks:write"},
     {"webhooks.deliveries", "webhooks:read"},
     {"webhooks.replay", "webhooks:write"},
 };
 
+// Whether the operator needs the scope to read.
 bool is_read(const std::string& operation) {
   return operation.ends_with(".get") || operation.ends_with(".list") ||
          operation.ends_with(".permits") || operation.ends_with(".prove") ||
-         operation.ends_with(".secret") || operation.ends_with(".deliveries");
+         operation.ends_with(".deliveries");
 }
 
 // Sends a request that is invalid for every operation, so that an authorised caller gets an error

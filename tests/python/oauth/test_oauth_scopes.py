@@ -32,7 +32,7 @@ def needed(row: Row, scope: str) -> str:
     """Returns the required scope, from the table of the specification."""
     operation = operations()[row.operation]
     if scope.startswith("operator:") or row.path.startswith("/operator/"):
-        return "operator:write" if operation.is_write else "operator:read"
+        return "operator:write" if operation.needs_write_scope else "operator:read"
     return operation.scope
 
 

@@ -54,7 +54,7 @@ def outcome(store: Store, principal: Principal, operation: str) -> comptroller.E
 
 @pytest.mark.parametrize("operation", SCOPE_OF)
 def test_the_scope_names_the_records_and_whether_it_writes(operation):
-    act = "write" if OPERATIONS[operation]["is_write"] else "read"
+    act = "write" if OPERATIONS[operation]["needs_write_scope"] else "read"
     resource = operation.partition(".")[0]
     name = f"{act}_{NOUN_OF[resource]}" if resource in NOUN_OF else act
     assert SCOPE_OF[operation].partition(":")[2] == name
@@ -88,7 +88,7 @@ def test_no_client_may_call_operator_operations(store, operation):
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_the_operator_has_one_scope_to_read_and_one_to_write(store, operation):
-    needed = "operator:write" if OPERATIONS[operation]["is_write"] else "operator:read"
+    needed = "operator:write" if OPERATIONS[operation]["needs_write_scope"] else "operator:read"
     for scope in ("operator:read", "operator:write"):
         error = outcome(store, Principal(None, None, [scope]), operation)
         if scope == needed:
