@@ -92,6 +92,9 @@ bool leads_to(const std::string& path, int descriptor) {
 
 WholeFile::WholeFile(std::string path, Existing existing)
     : path_(std::move(path)), existing_(existing) {
+  if (existing_ == Existing::refuse && (path_.empty() || path_ == "-")) {
+    throw Error::invalid("destination", "must name a file");
+  }
   if (path_ == "-") {
     open_direct(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
     return;

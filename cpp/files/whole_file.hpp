@@ -17,7 +17,8 @@ bool leads_to(const std::string& path, int descriptor);
 // nothing is left of it; only a killed process can leave a file with an unpredictable name. A
 // replaced file passes its permissions and, if this process may, its owner on. If the path is a
 // link, the file that the link refers to is replaced. "-" (the standard output), pipes and devices
-// are written directly. Every failure is unavailable or unusable and names the path and the reason.
+// are written directly, if an existing file may be replaced. Every failure is unavailable or
+// unusable and names the path and the reason.
 //
 // For one thread at a time.
 class WholeFile {

@@ -47,7 +47,6 @@ bool step(const Backup& backup, int pages, SqliteConnection& waiting) {
 
 void back_up(SqliteConnection& source, const std::string& destination,
              const Database::Observe& observe) {
-  if (destination.empty()) throw Error::invalid("destination", "must name a file");
   files::WholeFile file(destination, files::WholeFile::Existing::refuse);
   try {
     copy(source, file, observe);
