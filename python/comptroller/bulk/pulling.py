@@ -16,7 +16,8 @@ from comptroller.bulk.loading import LoadResult
 from comptroller.bulk.pull_places import Place, Places
 from comptroller.description import core_description, members, stored_members
 from comptroller.display.progress import Progress
-from comptroller.errors import Forbidden, InvalidRequest, NotFound
+from comptroller.errors import Forbidden, InvalidRequest, NotFound, unusable
+from comptroller.values import KINDS
 
 if TYPE_CHECKING:
     from comptroller.operations.pages import Page
@@ -105,6 +106,19 @@ def is_shown(source: Service, kind: str) -> bool:
     except (Forbidden, NotFound):
         return False
     return True
+
+
+def require_service(source: Service) -> None:
+    """Raises Unusable if the source has none of the lists of a service, as at a mistaken URL."""
+    for kind in KINDS:
+        try:
+            _resource(source, kind).list(limit=1)
+        except NotFound:
+            continue
+        except Forbidden:
+            return
+        return
+    raise unusable(f"{source.host.origin()} has none of the lists of a service; check its URL")
 
 
 def customer_of(source: Service) -> str | None:

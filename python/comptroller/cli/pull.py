@@ -173,6 +173,7 @@ def _kinds(source: Service, named: tuple[str, ...]) -> tuple[list[str], list[str
     wanted = [kind for kind in KINDS if kind in named or not named]
     readable = [kind for kind in wanted if named or pulling.is_shown(source, kind)]
     if not readable:
+        pulling.require_service(source)
         raise error_for("insufficient-scope", 403, "the client may not read any kind of record")
     return readable, [kind for kind in wanted if kind not in readable and kind != "balances"]
 
@@ -185,6 +186,7 @@ def _customer(source: Service, named: str | None) -> str | None:
         return None
     customer_id = named or pulling.customer_of(source)
     if customer_id is None:
+        pulling.require_service(source)
         raise invalid("--customer", "the service does not show the client's customer; name it")
     return customer_id
 

@@ -271,12 +271,23 @@ def test_pull_needs_a_url(run: Run) -> None:
 
 
 def test_pull_needs_the_customer_of_the_records(run: Run, place: Any) -> None:
-    place.status = 404  # so the service does not show it
+    place.status = 403  # so the service does not show it
     ended = run("pull", "--from", place.url, "claims")
     assert ended.code == 1
     assert ended.err.startswith("comptroller: invalid-request: --customer: ")
     named = run("pull", "--from", place.url, "claims", "--customer", "acme")
-    assert "comptroller: not-found: " in named.err
+    assert "comptroller: insufficient-scope: " in named.err
+
+
+@pytest.mark.parametrize("kinds", [[], ["claims"]])
+def test_pull_tells_a_wrong_url_from_a_missing_scope(
+    run: Run, place: Any, kinds: list[str]
+) -> None:
+    place.status = 404
+    ended = run("pull", "--from", place.url, *kinds)
+    assert ended.code == 1
+    assert ended.err.startswith("comptroller: unusable: ")
+    assert "check its URL" in ended.err
 
 
 def test_pull_sends_no_secret_over_plain_http_by_default(run: Run) -> None:
