@@ -71,7 +71,7 @@ class Forwarding:
 
 def plain(peer: Peer | None) -> Peer | None:
     """Returns the peer of a socket; on one that listens on ::, the address of IPv4 that it maps."""
-    if peer is None or not peer[0].startswith("::ffff:"):
+    if not peer or not peer[0].startswith("::ffff:"):  # a socket without addresses has none
         return peer
     return str(_parse(peer[0])), peer[1]
 
