@@ -72,7 +72,7 @@ class LocalHost:
     ) -> bytes:
         """Executes an operation; returns its JSON result, which may be a replay."""
         if operation == "webhooks.secret" and self.is_database and not self.is_read_only:
-            from comptroller.shared_keys import share_webhook_key
+            from comptroller.journal.shared_keys import share_webhook_key
 
             share_webhook_key(self)  # because the secret follows from it
         answer, _replayed = self.store.call(

@@ -76,8 +76,8 @@ def existing_store(db: str, customer: str | None = None) -> Service:
 
 def share_keys(svc: Service) -> None:
     """Make the keys in the state folder those of the database; raise Unusable if it has others."""
+    from comptroller.journal.shared_keys import share_keys
     from comptroller.local import LocalHost
-    from comptroller.shared_keys import share_keys
 
     assert isinstance(svc.host, LocalHost)
     share_keys(svc.host)
@@ -91,8 +91,8 @@ def store_with_keys(db: str) -> Iterator[Service]:
     Raises Unusable if it has other keys.
     """
     from comptroller.errors import Unavailable
+    from comptroller.journal.shared_keys import are_shared
     from comptroller.local import LocalHost
-    from comptroller.shared_keys import are_shared
 
     with existing_store(db) as svc:
         assert isinstance(svc.host, LocalHost)

@@ -179,7 +179,7 @@ def _serve(
     from comptroller.http.server.deliveries import Deliveries
     from comptroller.http.server.free_memory import return_free_memory
     from comptroller.http.server.log_growth import LogGrowth
-    from comptroller.shared_keys import are_shared, share_keys
+    from comptroller.journal.shared_keys import are_shared, share_keys
     from comptroller.webhooks.delivering import delivering
     from comptroller.webhooks.endpoint import Counts
 

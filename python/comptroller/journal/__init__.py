@@ -14,7 +14,7 @@ from comptroller import _core, arguments
 from comptroller.arguments import Id
 from comptroller.bulk.exported import JournalState
 from comptroller.errors import invalid
-from comptroller.journal.keys import sign_checkpoint, stored_key
+from comptroller.journal.keys import stored_key
 from comptroller.journal.records import (
     ChangeByLoad,
     Checkpoint,
@@ -26,6 +26,7 @@ from comptroller.journal.records import (
     RecordHistory,
     Verification,
 )
+from comptroller.journal.shared_keys import optional_key, sign_checkpoint
 from comptroller.operations.resource import Request, Transport, read_answer, request
 from comptroller.records import InclusionProof
 
@@ -63,6 +64,10 @@ class JournalHost(Transport, Protocol):
 
     def checkpoint(self) -> Checkpoint:
         """Returns a checkpoint of the journal, signed, and the key that verifies it."""
+
+    @property
+    def secrets_base(self) -> str | None:
+        """The path with which the name of the key file begins; None without a place for it."""
 
 
 class Journal:
@@ -286,10 +291,8 @@ class Journal:
 
     def signed(self, state: JournalState) -> JournalState:
         """Returns a state with its checkpoint, if the store has a key for checkpoints."""
-        from comptroller.local import LocalHost
-        from comptroller.shared_keys import optional_key
-
-        key = optional_key(self._host) if isinstance(self._host, LocalHost) else None
+        base = self._host.secrets_base
+        key = None if base is None else optional_key(self._host.store_with_principal()[0], base)
         if key is None:
             return state
         note: bytes = _core.sign_head(*key, state.size, state.root)

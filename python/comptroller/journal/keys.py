@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from comptroller import _core
 from comptroller.decoding import NOT_JSON
 from comptroller.errors import unusable
-from comptroller.journal.records import Checkpoint
 from comptroller.secret_file import SecretFile
 
-if TYPE_CHECKING:
-    from comptroller._core import Principal
-    from comptroller.local import LocalHost
-
 _SEED_BYTES = 32
-
-
-def sign_checkpoint(host: LocalHost, principal: Principal) -> Checkpoint:
-    """Returns a checkpoint of the journal of a store, if the principal may have one."""
-    from comptroller.shared_keys import signing_key
-
-    key = signing_key(host)
-    note: bytes = _core.sign_checkpoint(host.store, principal, *key)
-    return Checkpoint(note.decode(), _core.verifier_key(*key))
 
 
 def open_or_make(base: str) -> tuple[str, bytes]:

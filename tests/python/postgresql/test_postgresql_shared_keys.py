@@ -10,8 +10,8 @@ from typing import cast
 import comptroller
 import pytest
 from command_line import GOOD, Run
+from comptroller.journal.shared_keys import share_keys
 from comptroller.local import LocalHost
-from comptroller.shared_keys import share_keys
 from postgresql_server import Connection, Server
 from serving import serving
 

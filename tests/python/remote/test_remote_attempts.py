@@ -199,7 +199,6 @@ def test_attempts_are_limited(attempts: int) -> None:
         ("7", 7, 7),
         ("0", 0, 0),
         ("30", 30, 30),
-        ("9" * 5000, 0.25, 0.5),
         ("-1", 0.25, 0.5),
         ("1.5", 0.25, 0.5),
         ("soon", 0.25, 0.5),
@@ -216,7 +215,12 @@ def test_retry_after_sets_the_pause(given: str, least: float, most: float) -> No
 @pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [("31", "31 s"), ("86400", "86,400 s"), ("Sat, 31 Jan 2070 12:00:00 GMT", " s")],
+    [
+        ("31", "31 s"),
+        ("86400", "86,400 s"),
+        pytest.param("9" * 5000, "1,000,000,000 s", id="long"),
+        ("Sat, 31 Jan 2070 12:00:00 GMT", " s"),
+    ],
 )
 def test_a_long_retry_after_is_not_waited_for_and_is_in_the_error(
     status: int, given: str, expected: str

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comptroller import _core
-from comptroller._core import Principal
+from comptroller._core import Principal, Store
 from comptroller.errors import unsupported, unusable
 from comptroller.journal.keys import key_file_of, open_or_make, stored_key
+from comptroller.journal.records import Checkpoint
 
 if TYPE_CHECKING:
     from comptroller.local import LocalHost
@@ -75,6 +76,13 @@ def share_webhook_key(host: LocalHost) -> bool:
     return is_registered
 
 
+def sign_checkpoint(host: LocalHost, principal: Principal) -> Checkpoint:
+    """Returns a checkpoint of the journal of a store, if the principal may have one."""
+    key = signing_key(host)
+    note: bytes = _core.sign_checkpoint(host.store, principal, *key)
+    return Checkpoint(note.decode(), _core.verifier_key(*key))
+
+
 def signing_key(host: LocalHost) -> tuple[str, bytes]:
     """Returns the name and the seed of the key for checkpoints.
 
@@ -102,12 +110,11 @@ def signing_key(host: LocalHost) -> tuple[str, bytes]:
     return open_or_make(base)
 
 
-def optional_key(host: LocalHost) -> tuple[str, bytes] | None:
-    """Returns the key for checkpoints, if the store has one and the state folder has it too."""
-    base = host.secrets_base
-    key = None if base is None else stored_key(base)
-    if key is None or not host.is_database:
-        return key
-    registered = host.store.shared_document(_OPERATOR, _NAME)
+def optional_key(store: Store, base: str) -> tuple[str, bytes] | None:
+    """Returns the key for checkpoints; None if there is none, or another one is registered."""
+    key = stored_key(base)
+    if key is None:
+        return None
+    registered = store.shared_document(_OPERATOR, _NAME)
     is_own = registered in (None, _core.verifier_key(*key).encode())
     return key if is_own else None
