@@ -21,7 +21,9 @@ void require_access(const Service& service, const Principal& principal, std::str
 }  // namespace
 
 void remove_shared(db::Connection& connection) {
-  connection.run("DELETE FROM secrets WHERE name IN ('clients', 'keys', 'journal key')");
+  connection.run(
+      "DELETE FROM secrets WHERE name IN"
+      " ('clients', 'keys', 'journal key', 'webhook key fingerprint')");
 }
 
 std::optional<std::string> read_shared(Service& service, const Principal& principal,

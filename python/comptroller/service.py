@@ -355,7 +355,7 @@ class Service(Resources):
             The size and root of the journal of the copy, and its checkpoint.
 
         Raises:
-            InvalidRequest: the destination is a file of an open store.
+            InvalidRequest: the destination is a file of an open store, or names no file, as ``-``.
             Forbidden: the caller is a client.
             Unusable: the file exists already, or cannot be written.
             Unavailable: the disk is full.

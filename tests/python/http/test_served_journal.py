@@ -129,7 +129,7 @@ def test_a_remote_load_has_its_input_and_mapping(
     tmp_path: Path,
 ) -> None:
     there = open_as()
-    path = tmp_path / "März.csv"
+    path = tmp_path / "März\n1.csv"
     path.write_text("Name;created_at\nanna;2026-03-01\n")
     options: dict[str, Any] = {"rename": {"Name": "id"}, "separator": ";"}
     batches = []
@@ -138,7 +138,7 @@ def test_a_remote_load_has_its_input_and_mapping(
         batches.append(here.journal.list()[-1].batch or {})
         path.write_text(path.read_text().replace("anna", "bertha"))
     for batch in batches:
-        assert batch["input"] == "März.csv"
+        assert batch["input"] == "März?1.csv"
         assert json.loads(batch["mapping"]) == {**options, "tz": "UTC"}
 
 
