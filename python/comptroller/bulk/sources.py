@@ -122,8 +122,9 @@ def open_source(
 
 
 def input_name(source: object) -> str | None:
-    """Returns the name of the file of a load, with ? for its control characters; None for rows and
-    other objects.
+    """Returns the name of the file of a load; None for rows and other objects.
+
+    It has ? for control characters.
     """
     name: object = getattr(source, "name", source)  # an open file's, or a path
     if isinstance(name, os.PathLike):
