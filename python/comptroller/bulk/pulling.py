@@ -241,8 +241,12 @@ class _Exported:
         for row in _lines(path):
             if row["id"] in ended:
                 continue
-            if row["deleted_at"] and _slot_of(row) in legacy:
-                yield from self._replacing(legacy[_slot_of(row)], row)
+            slot = _slot_of(row)
+            old = legacy.get(slot) if row["deleted_at"] else None
+            if old is not None and row["deleted_at"] > old["created_at"]:
+                del legacy[slot]  # a later control replaced none
+                if replacement := self._replacement(old, row):
+                    yield replacement
             yield row
 
     def _legacy_controls(self) -> dict[tuple[str, ...], dict[str, Any]]:
@@ -251,23 +255,20 @@ class _Exported:
         rows = (_row("controls", control) for control in controls)
         return {_slot_of(row): row for row in rows}
 
-    def _replacing(
+    def _replacement(
         self, legacy: dict[str, Any], control: dict[str, Any]
-    ) -> Iterator[dict[str, Any]]:
-        """Yields a row that ends a legacy control of the target, before a deleted control.
+    ) -> dict[str, Any] | None:
+        """Returns a row that ends a legacy control of the target, before a deleted control.
 
-        Does so if the deleted control replaced it at the source while it was active.
+        Returns None if the source has the legacy control; its own row follows.
         """
-        if control["deleted_at"] <= legacy["created_at"]:
-            return
         if _find(self._source, "controls", legacy["id"]) is not None:
-            return
+            return None
         if _find(self._target, "controls", control["id"]) is None:
-            yield _active(control)
-            return
+            return _active(control)
         # The target has no such row, and a pull removes none. The legacy control ends as it
         # begins, so that it was never in force, as at the source.
-        yield legacy | {
+        return legacy | {
             "deleted_at": legacy["created_at"],
             "deletion_reason": f"replaced by the control {control['id']}",
         }

@@ -67,20 +67,34 @@ def test_a_control_that_was_replaced_and_deleted_since_ends(
     assert controls(here) == controls(operator)
 
 
+@pytest.mark.parametrize("are_known", [True, False], ids=["known", "unknown"])
 def test_a_pull_of_all_ends_a_replaced_control_that_an_earlier_pull_left(
-    operator: comptroller.Service, acme: comptroller.Service, here: comptroller.Service
+    operator: comptroller.Service,
+    acme: comptroller.Service,
+    here: comptroller.Service,
+    are_known: bool,
 ) -> None:
     operator.identities.update("alice", user_disabled=True)
     pulled(acme, here)
     load_replacement(operator)
-    load(here, "controls", controls(operator)[0].to_dict(), customer_id="acme")
+    next_one = control(id="next", identity_id="alice", created_at=at(9))
+    load(operator, "controls", next_one, customer_id="acme")
+    operator.controls.delete("next")
+    if are_known:
+        rows = [each.to_dict() for each in controls(operator)]
+        load(here, "controls", *rows, customer_id="acme")
     assert here.identities.get("alice").status == "DISABLED"
-    pulled(acme, here, afresh=True)
+    result = pull(acme, here, "controls", customer_id="acme", afresh=True)
+    assert (result.rejections, result.read) == ([], 3)  # one that ends the control, and each once
     assert here.identities.get("alice").status == "APPROVED"
-    (left,) = [each for each in controls(here) if each.id != "new"]
-    assert left.deleted_at == left.created_at  # it was never in force at the source
+    if are_known:
+        (left,) = [each for each in controls(here) if each.id not in ("new", "next")]
+        assert left.deleted_at == left.created_at  # it was never in force at the source
+        assert left.deletion_reason == "replaced by the control new"
+    else:
+        assert controls(here) == controls(operator)
     pulled(acme, here, afresh=True)
-    assert len(controls(here)) == 2
+    assert len(controls(here)) == 2 + are_known
 
 
 def test_a_control_of_the_copy_alone_stays(
