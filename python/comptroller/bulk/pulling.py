@@ -231,10 +231,10 @@ class _Exported:
         First those that it has and that were deleted since: another one of the same type and setter
         may be active now, and a remote client gets it first if its created_at is earlier.
         """
-        active = {control.id for control in self._target.controls.iter()}
         ended = set()
-        for row in _lines(path) if active else ():
-            if row["deleted_at"] and row["id"] in active:
+        is_empty = next(self._target.controls.iter(include_deleted=True, limit=1), None) is None
+        for row in _lines(path) if not is_empty else ():
+            if row["deleted_at"] and self._is_active(row["id"]):
                 ended.add(row["id"])
                 yield row
         legacy = self._legacy_controls()
@@ -248,6 +248,11 @@ class _Exported:
                 if replacement := self._replacement(old, row):
                     yield replacement
             yield row
+
+    def _is_active(self, id: str) -> bool:
+        """Whether the target has an active control of an id."""
+        stored = _find(self._target, "controls", id)
+        return stored is not None and stored.get("deleted_at") is None
 
     def _legacy_controls(self) -> dict[tuple[str, ...], dict[str, Any]]:
         """Returns the active controls of the target that a load of another one replaces."""

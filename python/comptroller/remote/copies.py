@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from functools import cache
+from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO, Any, Protocol
 
@@ -15,7 +18,7 @@ from comptroller.bulk.legacy_controls import LEGACY_REASON_CODES
 from comptroller.bulk.loading import LoadResult
 from comptroller.bulk.readers import PieceReader
 from comptroller.description import core_description, derived_members, members, record_members
-from comptroller.errors import Forbidden, InvalidRequest, NotFound, unusable
+from comptroller.errors import Forbidden, InvalidRequest, NotFound, unavailable, unusable
 from comptroller.remote.calls import Parameters
 
 Row = dict[str, Any]
@@ -24,6 +27,8 @@ Row = dict[str, Any]
 _KIND_BESIDE = {"identities": "controls", "reward-addresses": "balances", "balances": "balances"}
 # Earlier than any time at which a balance can be requested.
 _LONG_AGO = "0001-01-01T00:00:00Z"
+
+_LINES_OF_A_PIECE = 1_000
 
 _encode_lines = msgspec.json.Encoder().encode_lines
 
@@ -75,7 +80,6 @@ class Copy:
         self._is_operator = origin.is_operator()
         self._customer: str | None = None
         self._leaves_out_implied = for_export and kind == "identities"
-        self._starts: set[tuple[str, str]] | None = None
         self._store = Store(":memory:")
         self._has_balances = ("include_balance", "true") in parameters
         # These raise for unknown filters and columns before anything is fetched.
@@ -137,6 +141,17 @@ class Copy:
 
     def _list_records(self, parameters: Parameters, beside: IO[bytes]) -> Iterator[bytes]:
         """Yields the listed records as lines; writes their controls or balances to `beside`."""
+        pages = self._list_pages(parameters, beside)
+        if self._leaves_out_implied:
+            try:
+                yield from self._without_implied(pages)
+            except sqlite3.Error as error:
+                raise unavailable(f"the temporary copy cannot be written: {error}") from error
+        else:
+            for page in pages:
+                yield _encode_lines([_drop_derived(self._kind, row) for row in page])
+
+    def _list_pages(self, parameters: Parameters, beside: IO[bytes]) -> Iterator[list[Row]]:
         for page in self._origin.pages(self._kind, parameters):
             if not self._is_operator and not _is_alike(self._kind):
                 self._take_customer(page)
@@ -144,48 +159,51 @@ class Copy:
                 beside.write(_encode_lines([each for row in page for each in _controls(row)]))
             elif self._has_balances:
                 beside.write(_encode_lines([_balance(row) for row in page if "balance" in row]))
-            if self._leaves_out_implied:
-                page = [row for row in page if not self._is_implied(row)]
-            yield _encode_lines([_drop_derived(self._kind, row) for row in page])
+            yield page
 
-    def _is_implied(self, identity: Row) -> bool:
-        """Whether an identity has only what a load of its controls creates."""
-        if any(identity.get(name) is not None for name in ("ref_id", "metadata")):
-            return False
-        if identity["updated_at"] != identity["created_at"]:
-            return False
-        if self._starts is None:
-            self._starts = self._read_starts()
-        return (identity["id"], identity["created_at"]) in self._starts
+    def _without_implied(self, pages: Iterable[list[Row]]) -> Iterator[bytes]:
+        """Yields the lines of the identities that were not created by a load of their controls."""
+        with TemporaryFile() as lines, closing(_Candidates()) as candidates:
+            count = 0
+            for page in pages:
+                candidates.add(
+                    (line, row["id"], row["created_at"])
+                    for line, row in enumerate(page, start=count)
+                    if _may_be_implied(row)
+                )
+                count += len(page)
+                lines.write(_encode_lines([_drop_derived(self._kind, row) for row in page]))
+            self._mark_implied(candidates)
+            lines.seek(0)
+            left = _without(lines, candidates.implied())
+            while piece := b"".join(islice(left, _LINES_OF_A_PIECE)):
+                yield piece
 
-    def _read_starts(self) -> set[tuple[str, str]]:
-        """Returns the identity and created_at of each control that may have created its identity.
+    def _mark_implied(self, candidates: _Candidates) -> None:
+        """Marks the candidates whose first control was stored together with them.
 
-        Those of the deprecated booleans have not: `identities.put` creates them together with their
-        identity. Returns none if the caller cannot read controls, and so cannot load them.
+        Controls of the deprecated booleans do not count: `identities.put` creates them together
+        with their identity. Marks none if the caller cannot read controls, and so cannot load them.
         """
+        if not candidates.has_any():
+            return
         try:
-            starts = {
-                (control["identity_id"], control["created_at"])
-                for page in self._origin.pages("controls", [("include_deleted", "true")])
-                for control in page
-                if control.get("reason_code") not in LEGACY_REASON_CODES
-            }
+            for page in self._origin.pages("controls", [("include_deleted", "true")]):
+                candidates.mark(
+                    (control["identity_id"], control["created_at"])
+                    for control in page
+                    if control.get("reason_code") not in LEGACY_REASON_CODES
+                )
         except (Forbidden, NotFound, InvalidRequest):  # other servers may require an identity
-            return set()
-        own = self._own_identities() if starts else set()
-        return {(id, created_at) for id, created_at in starts if id not in own}
-
-    def _own_identities(self) -> set[str]:
-        """Returns the identities that the change feed shows to have been put or loaded."""
+            candidates.unmark_all()
+        if not candidates.has_implied():
+            return
         try:
-            return {
-                change["id"]
-                for change in self._origin.changes("identities")
-                if change["operation"].startswith("identities.")
-            }
+            for change in self._origin.changes("identities"):
+                if change["operation"].startswith("identities."):  # was put or loaded
+                    candidates.unmark(change["id"])
         except (Forbidden, NotFound, InvalidRequest):
-            return set()
+            return
 
     def _take_customer(self, page: list[Row]) -> None:
         """Sets the customer of the copy, and checks that all rows belong to it."""
@@ -220,6 +238,73 @@ class Copy:
                 f"{result.rejected:,} {kind} of the service cannot be copied, the first in line "
                 f"{first.line}: {first.message}"
             )
+
+
+class _Candidates:
+    """Identities that may be implied, in a temporary file, because there may be millions."""
+
+    def __init__(self) -> None:
+        # The core may read the lines in another thread.
+        self._database = sqlite3.connect("", check_same_thread=False)
+        self._database.execute(
+            "CREATE TABLE candidates (line INTEGER PRIMARY KEY, id, created_at, is_implied)"
+        )
+        self._database.execute("CREATE INDEX by_id ON candidates (id)")
+
+    def add(self, rows: Iterable[tuple[int, str, str]]) -> None:
+        """Adds identities: line, id and created_at. The lines are in ascending order."""
+        self._database.executemany("INSERT INTO candidates VALUES (?, ?, ?, FALSE)", rows)
+
+    def mark(self, starts: Iterable[tuple[str, str]]) -> None:
+        """Marks the identities with such an id and created_at as implied."""
+        update = "UPDATE candidates SET is_implied = TRUE WHERE id = ? AND created_at = ?"
+        self._database.executemany(update, starts)
+
+    def unmark(self, id: str) -> None:
+        """Marks an identity as not implied."""
+        self._database.execute("UPDATE candidates SET is_implied = FALSE WHERE id = ?", (id,))
+
+    def unmark_all(self) -> None:
+        """Marks all identities as not implied."""
+        self._database.execute("UPDATE candidates SET is_implied = FALSE")
+
+    def has_any(self) -> bool:
+        """Whether there is a candidate."""
+        return self._has("TRUE")
+
+    def has_implied(self) -> bool:
+        """Whether one is marked as implied."""
+        return self._has("is_implied")
+
+    def _has(self, condition: str) -> bool:
+        query = f"SELECT EXISTS (SELECT 1 FROM candidates WHERE {condition})"
+        ((found,),) = self._database.execute(query)
+        return bool(found)
+
+    def implied(self) -> Iterator[int]:
+        """Yields the lines of the implied identities in ascending order."""
+        query = "SELECT line FROM candidates WHERE is_implied ORDER BY line"
+        return (line for (line,) in self._database.execute(query))
+
+    def close(self) -> None:
+        """Removes the file."""
+        self._database.close()
+
+
+def _without(lines: Iterable[bytes], numbers: Iterator[int]) -> Iterator[bytes]:
+    """Yields the lines whose number is not among ascending numbers."""
+    left_out = next(numbers, None)
+    for number, line in enumerate(lines):
+        if number == left_out:
+            left_out = next(numbers, None)
+        else:
+            yield line
+
+
+def _may_be_implied(identity: Row) -> bool:
+    """Whether an identity has no more than a load of its controls creates."""
+    has_own = any(identity.get(name) is not None for name in ("ref_id", "metadata"))
+    return not has_own and identity["updated_at"] == identity["created_at"]
 
 
 @cache

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import io
+import sqlite3
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +14,8 @@ from typing import Any
 import comptroller
 import pytest
 from comptroller import errors
+from comptroller.remote import copies
+from comptroller.remote.copies import Copy
 from comptroller.values import KINDS
 from in_process import opener
 from lines import claim, refused
@@ -198,3 +202,72 @@ def test_an_invalid_path_is_unusable(open_remote: Opener, tmp_path: Path) -> Non
     for path in (tmp_path / "absent" / "x", tmp_path):
         with pytest.raises(errors.Unusable, match="cannot be written"):
             open_remote().export("claims", path)
+
+
+# ---- the memory of a copy ------------------------------------------------------------------------
+
+
+class ManyIdentities:
+    """A remote service with as many implied identities, and as many others, as given."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.has_read_changes = False
+
+    def is_operator(self) -> bool:
+        return True
+
+    def export_pieces(self, kind: str, parameters: Any) -> Iterator[bytes]:
+        raise AssertionError(kind, parameters)
+
+    def pages(self, kind: str, _parameters: Any) -> Iterator[list[dict[str, Any]]]:
+        key, prefixes = ("id", "ab") if kind == "identities" else ("identity_id", "ac")
+        for start in range(0, self.count, 1_000):
+            numbers = range(start, min(start + 1_000, self.count))
+            yield [self.row(key, f"{prefix}-{n}") for n in numbers for prefix in prefixes]
+
+    @staticmethod
+    def row(key: str, id: str) -> dict[str, Any]:
+        row = {key: id, "customer_id": "acme", "created_at": "2026-01-01T00:00:00.000000Z"}
+        return row | ({"updated_at": row["created_at"]} if key == "id" else {})
+
+    def changes(self, _resource: str) -> Iterator[dict[str, Any]]:
+        self.has_read_changes = True
+        for n in range(self.count):
+            yield {"id": f"a-{n}", "operation": "controls.load"}
+            yield {"id": f"c-{n}", "operation": "identities.put"}
+        yield {"id": "a-0", "operation": "identities.put"}
+
+
+def test_the_export_of_many_identities_needs_little_memory(tmp_path: Path) -> None:
+    origin = ManyIdentities(20_000)
+    tracemalloc.start()
+    try:
+        copy = Copy(origin, "identities", [], for_export=True)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 << 20
+    assert copy.export(str(tmp_path / "out.ndjson"), "ndjson") == 20_001
+
+
+def test_a_client_without_implied_identities_does_not_read_the_feed(tmp_path: Path) -> None:
+    class Empty(ManyIdentities):
+        @staticmethod
+        def row(key: str, id: str) -> dict[str, Any]:
+            row = ManyIdentities.row(key, id)
+            return row | ({"identity_id": f"other-{id}"} if "identity_id" in row else {})
+
+    origin = Empty(10)
+    copy = Copy(origin, "identities", [], for_export=True)
+    assert copy.export(str(tmp_path / "out.ndjson"), "ndjson") == 20
+    assert not origin.has_read_changes
+
+
+def test_an_export_that_fills_the_disk_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_space(*_given: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(copies._Candidates, "add", without_space)
+    with pytest.raises(errors.Unavailable, match="disk is full"):
+        Copy(ManyIdentities(1), "identities", [], for_export=True)
