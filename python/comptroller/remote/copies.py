@@ -58,8 +58,8 @@ class Copy:
     A copy `for_export` leaves out implied identities, which a load of their controls creates, as
     the export of a store does. An implied identity has no members of its own, and the created_at of
     the control that the service stored first. An identity that was created at the same time as a
-    control looks the same, unless the caller may read the change feed, which shows how it was
-    created.
+    control looks the same, unless the caller may read the change feed, and the journal was not
+    archived since the identity was created: the feed then shows how it was created.
 
     Raises:
         InvalidRequest: a filter or a column is unknown.

@@ -83,20 +83,33 @@ def in_full(service: comptroller.Service) -> list[Any]:
     return sorted(service.identities.iter(), key=lambda each: each.id)
 
 
+ALL = ["identity:read_identity", "identity:read_identity_control", "changes:read"]
+
+
 @pytest.mark.parametrize(
-    ("scopes", "left_out"),
+    ("scopes", "is_archived", "left_out"),
     [
-        (["identity:read_identity", "identity:read_identity_control", "changes:read"], set()),
+        (ALL, False, set()),
         # Without the feed, an identity with a control of the same created_at looks implied.
-        (["identity:read_identity", "identity:read_identity_control"], {"beside"}),
-        (["identity:read_identity", "changes:read"], None),
+        (ALL[:2], False, {"beside"}),
+        # The feed shows each record as created by journal.archive.
+        (ALL, True, {"beside"}),
+        (["identity:read_identity", "changes:read"], False, None),
     ],
 )
 def test_the_scopes_of_a_client_decide_what_is_implied(
-    acme: comptroller.Service, open_remote: Opener, tmp_path: Path, scopes: Any, left_out: Any
+    acme: comptroller.Service,
+    operator: comptroller.Service,
+    open_remote: Opener,
+    tmp_path: Path,
+    scopes: Any,
+    is_archived: bool,
+    left_out: Any,
 ) -> None:
     names = {each.id for each in acme.identities.iter()}
     assert len(names) == 7
+    if is_archived:
+        operator.journal.archive("2100-01-01", tmp_path / "journal.parquet")
     path = tmp_path / "identities.ndjson"
     open_remote(customer="acme", scopes=scopes).export("identities", path)
     written = {json.loads(line)["id"] for line in path.read_text().splitlines()}
