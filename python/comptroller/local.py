@@ -72,9 +72,9 @@ class LocalHost:
     ) -> bytes:
         """Executes an operation; returns its JSON result, which may be a replay."""
         if operation == "webhooks.secret" and self.is_database and not self.is_read_only:
-            from comptroller.journal.shared_keys import share_webhook_key
+            from comptroller.journal.shared_keys import share_keys
 
-            share_webhook_key(self)  # because the secret follows from it
+            share_keys(self)  # because the secret follows from it
         answer, _replayed = self.store.call(
             self.principal, operation, parameters, body, idempotency_key
         )

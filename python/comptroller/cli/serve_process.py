@@ -185,7 +185,7 @@ def _serve(
 
     host = cast("LocalHost", service.host)
     if host.is_database:
-        are_shared(host)  # or raises, before anything is stored
+        are_shared(host)  # or raises: a server with a wrong state folder makes no file in it
     authority = None if options.auth == "off" else _authority(service, address, options)
     log = life.log if life else _log(share)
     counts = Counts()
@@ -195,7 +195,8 @@ def _serve(
     # One of several workers warns for all of them.
     growth = [] if share and share.number else [LogGrowth(app.store).watch]
     metrics = app.metrics.share(*share).publishing() if share else nullcontext()
-    # Last, because a server that does not start must not make its keys those of the database.
+    # Last, because a server that does not start must not make its keys those of the database. That
+    # with tokens of its own has shared them, because they are used with the keys of tokens.
     share_keys(host)
     webhooks = delivering(app.store, counts) if delivers else nullcontext(lambda: None)
     with metrics, life or nullcontext(), webhooks as stop_webhooks:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from comptroller import _core
 from comptroller._core import Principal, Store
 from comptroller.errors import unsupported, unusable
-from comptroller.journal.keys import key_file_of, open_or_make, stored_key
+from comptroller.journal.keys import open_or_make, stored_key
 from comptroller.journal.records import Checkpoint
 
 if TYPE_CHECKING:
@@ -24,56 +24,42 @@ _OPERATOR = Principal()
 
 
 def are_shared(host: LocalHost) -> bool:
-    """Whether the database has a registered key for checkpoints, which is that of the state folder.
+    """Whether the database has registered both keys, and they are those of the state folder.
 
     Registers nothing, and makes no key.
 
     Raises:
-        Unusable: the state folder has another key, or none.
+        Unusable: the state folder has another key than the registered one, or lacks it.
     """
     base = host.secrets_base
-    registered = host.store.shared_document(_OPERATOR, _NAME)
-    if registered is None or base is None:
+    if base is None:
         return False
+    registered = host.store.shared_document(_OPERATOR, _NAME)
     own = stored_key(base)
-    if own is not None and _core.verifier_key(*own).encode() == registered:
-        return True
-    problem = "has another key for checkpoints of the journal than" if own else "lacks the key of"
-    raise unusable(
-        f"{Path(base).parent}: the state folder {problem} the other programs of this database; "
-        f"copy {key_file_of(base).path.name} from the state folder of one of them"
-    )
+    if registered is not None and not _is_own(registered, own):
+        what = "has another key for checkpoints of the journal than" if own else "lacks the key of"
+        raise unusable(
+            f"{Path(base).parent}: the state folder {what} the other programs of this database; "
+            "copy the state folder of one of them"
+        )
+    return _core.is_webhook_key_shared(host.store, _OPERATOR) and registered is not None
 
 
 def share_keys(host: LocalHost) -> None:
     """Makes the keys of the state folder those of the database, unless it has some.
 
-    Does nothing for a file, or without a state folder.
+    Only reads if the database has them already. Does nothing for a file, or without a state folder.
 
     Raises:
         Unusable: the database has other keys; nothing is then registered.
     """
     base = host.secrets_base
-    if not host.is_database or base is None:
+    if not host.is_database or base is None or are_shared(host):
         return
-    if share_webhook_key(host):
-        return
+    _core.share_webhook_key(host.store, _OPERATOR)
     mine = _core.verifier_key(*open_or_make(base)).encode()
     host.store.replace_shared_document(_OPERATOR, _NAME, None, mine)  # unless another program did
     are_shared(host)
-
-
-def share_webhook_key(host: LocalHost) -> bool:
-    """Makes the key of webhooks in the state folder that of the database, unless it has one.
-
-    Returns whether the key for checkpoints is registered.
-
-    Raises:
-        Unusable: the database has other keys.
-    """
-    is_registered = are_shared(host)
-    _core.share_webhook_key(host.store, _OPERATOR)
-    return is_registered
 
 
 def sign_checkpoint(host: LocalHost, principal: Principal) -> Checkpoint:
@@ -116,5 +102,8 @@ def optional_key(store: Store, base: str) -> tuple[str, bytes] | None:
     if key is None:
         return None
     registered = store.shared_document(_OPERATOR, _NAME)
-    is_own = registered in (None, _core.verifier_key(*key).encode())
-    return key if is_own else None
+    return key if registered is None or _is_own(registered, key) else None
+
+
+def _is_own(registered: bytes, key: tuple[str, bytes] | None) -> bool:
+    return key is not None and _core.verifier_key(*key).encode() == registered

@@ -18,6 +18,9 @@ from serving import serving
 pytest.importorskip("joserfc")
 
 _LACKS = "the state folder lacks the key of the other programs of this database"
+_LACKS_WEBHOOKS = (
+    "the state folder lacks the key for webhooks of the other programs of this database"
+)
 _ANOTHER = "the state folder has another key for checkpoints of the journal than the other programs"
 _HOOK = "https://hooks.example.com"
 
@@ -53,9 +56,40 @@ def test_a_refused_server_does_not_stop_the_right_ones(
         refused = run(*words)
         assert refused.code == 1
         assert _LACKS in refused.err
+        assert "copy the state folder of one of them" in refused.err
         assert list((tmp_path / "wrong").iterdir()) == []
     with serving("--state", str(tmp_path / "right"), cwd=tmp_path, db=new_address) as server:
         assert server.get("/readyz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "serve --port 0",
+        "serve --port 0 --no-webhooks",
+        "serve --port 0 --no-webhooks --auth off",
+        "journal checkpoint",
+        "keys rotate",
+        "deliver",
+    ],
+)
+def test_a_folder_without_the_key_of_webhooks_is_refused(
+    run: Run, store_path: str, tmp_path: Path, words: str
+) -> None:
+    """Nothing is encrypted with a new key of the folder, for which the others lack the key."""
+    right = ("--db", store_path, "--state", "right")
+    assert run("journal", "key", *right).code == 0
+    part = tmp_path / "part"
+    part.mkdir(mode=0o700)
+    shutil.copy(tmp_path / "right" / "store.journal-key", part)
+    refused = run(*words.split(), "--db", store_path, "--state", "part")
+    assert refused.code == 1
+    assert _LACKS_WEBHOOKS in refused.err
+    assert "copy the state folder of one of them" in refused.err
+    assert [each.name for each in part.iterdir()] == ["store.journal-key"]
+    assert _documents(store_path) == _REGISTERED
+    rotated = run("keys", "rotate", *right)
+    assert rotated.code == 0, rotated.err
 
 
 def test_a_server_that_is_refused_for_another_reason_registers_nothing(

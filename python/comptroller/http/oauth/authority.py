@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import msgspec
 
@@ -21,6 +21,7 @@ from comptroller.http.oauth.stored_documents import SecretDocument
 from comptroller.http.oauth.token_endpoint import TokenEndpoint
 from comptroller.http.oauth.tokens import Key, Terms, Verifier
 from comptroller.http.oauth.watched import Watched
+from comptroller.journal.shared_keys import share_keys
 from comptroller.local import LocalHost
 from comptroller.loopback import is_private
 from comptroller.routes import TOKEN_PATH
@@ -74,13 +75,16 @@ def local_authority(
         monotonic: returns seconds that never go back, for ages and rates.
 
     Raises:
-        Unusable: the file of keys or clients cannot be used. A missing key file is created.
-        InvalidRequest: the issuer, audience, rate or leeway is invalid.
+        Unusable: the file of keys or clients cannot be used, or the state folder has other keys
+            than the database. A missing key file is created.
+        InvalidRequest: the issuer, audience, rate or leeway is invalid; nothing is then stored.
     """
     _require_url(issuer)
     terms = Terms(issuer, audience or issuer, frozenset({ALGORITHM}), leeway_s)
     limit = _rate(rate, monotonic)
     key_file, client_file = _secrets_of(store)
+    if isinstance(store, Service):
+        _share_keys(store, key_file)
     keys.open_or_make(key_file)
     watched_keys = Watched(key_file, keys.read, monotonic)
     watched_clients: Watched[Clients] = Watched(client_file, clients.read, monotonic)
@@ -121,6 +125,19 @@ def _secrets_of(store: str | Service) -> tuple[SecretDocument, SecretDocument]:
     if host.path is None:
         raise invalid("store", "a store in memory has no keys and clients; name a file")
     return keys.file_of(host.path), clients.file_of(host.path)
+
+
+def _share_keys(service: Service, key_file: SecretDocument) -> None:
+    """Registers the keys of the state folder before it encrypts the signing keys of a database.
+
+    Otherwise a wrong folder could encrypt them, for which the servers with the right one lack the
+    key.
+    """
+    host = cast("LocalHost", service.host)  # see _secrets_of
+    if host.is_read_only:
+        return
+    key_file.read()  # or raises: a folder that did not encrypt the existing keys registers none
+    share_keys(host)
 
 
 def external_authority(
