@@ -187,6 +187,26 @@ def test_of_two_folders_at_once_one_is_registered(store_path: str, tmp_path: Pat
                 use()
 
 
+def test_registered_keys_are_used_while_another_connection_writes(
+    store_path: str, tmp_path: Path
+) -> None:
+    """They are only read, so that a checkpoint and a secret do not wait for a load."""
+    with (
+        comptroller.open(store_path, state=tmp_path / "state") as svc,
+        closing(Connection(store_path)) as other,
+    ):
+        webhook = svc.webhooks.create(url=_HOOK).id
+        before = svc.journal.checkpoint(), svc.webhooks.secret(webhook)
+        for lock in (
+            "SELECT only_row FROM journal_writer FOR UPDATE",
+            "LOCK TABLE journal_writer IN SHARE ROW EXCLUSIVE MODE",
+        ):
+            other.execute("BEGIN")
+            other.execute(lock)
+            assert (svc.journal.checkpoint(), svc.webhooks.secret(webhook)) == before
+            other.execute("ROLLBACK")
+
+
 def test_a_client_of_a_database_gets_a_checkpoint_of_the_registered_key(
     store_path: str, tmp_path: Path
 ) -> None:
