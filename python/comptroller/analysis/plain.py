@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from comptroller.bulk.parquet import quote_name
+
+_WIDE = ("hugeint", "uhugeint")
 _NUMBERS = frozenset(
     f"{sign}{size}" for sign in ("", "u") for size in ("tinyint", "smallint", "integer", "bigint")
 ) | {"hugeint", "uhugeint"}
 _REAL = ("float", "double")
 _TIMESTAMPS = ("timestamp", "timestamp_s", "timestamp_ms")
 _FIXED = ("boolean", "timestamp", "uuid")
-_SMALL = _NUMBERS - {"ubigint", "hugeint", "uhugeint"}
+_SMALL = _NUMBERS - {"ubigint", *_WIDE}
 _IN_CORE = ("varchar", "decimal", "timestamp", "timestamp with time zone")
 _SAME = _NUMBERS | {"boolean", "varchar", "null"}
 
@@ -23,11 +26,6 @@ _SAME = _NUMBERS | {"boolean", "varchar", "null"}
 def is_number(type: Any) -> bool:
     """Whether a type of DuckDB is a number."""
     return type.id in _NUMBERS or type.id in (*_REAL, "decimal", "bignum")
-
-
-def is_huge(type: Any) -> bool:
-    """Whether a type of DuckDB is an integer of 128 bits."""
-    return type.id in ("hugeint", "uhugeint")
 
 
 def may_hold_a_formula(type: Any) -> bool:
@@ -42,9 +40,19 @@ def is_nested(type: Any) -> bool:
 
 def lacks_in_polars(type: Any) -> bool:
     """Whether polars has no type for the values of a type of DuckDB, or for some in them."""
-    return type.id in ("interval", "union", "bit", "bignum") or (
-        is_nested(type) and any(lacks_in_polars(of) for _, of in type.children if hasattr(of, "id"))
+    return type.id in ("interval", "union", "bit", "bignum") or any(
+        map(lacks_in_polars, _parts(type))
     )
+
+
+def has_wide_integers(type: Any) -> bool:
+    """Whether values of a type of DuckDB are integers of 128 bits, or have some in them."""
+    return type.id in _WIDE or any(map(has_wide_integers, _parts(type)))
+
+
+def _parts(type: Any) -> list[Any]:
+    """Returns the types of the values in a nested type of DuckDB."""
+    return [of for _, of in type.children if hasattr(of, "id")] if is_nested(type) else []
 
 
 def core_expression(value: str, type: Any) -> str | None:
@@ -123,6 +131,34 @@ def duration(value: str, name: str) -> str:
         f"CASE WHEN year({value}) = 0 AND month({value}) = 0 THEN epoch_us({value}) "
         f"WHEN {value} IS NOT NULL THEN error({literal(why)}) END"
     )
+
+
+def narrow_integers(value: str, type: Any, name: str) -> str:
+    """Returns an expression with decimals for integers of 128 bits; an error for 39 digits.
+
+    Polars would round these.
+    """
+    why = f"{name}: an integer has more than 38 digits; write it as text: ::VARCHAR"
+    narrowed = f"TRY_CAST({value} AS {_with_decimals(type)})"  # NULL for 39 digits, also within
+    is_same = f"{narrowed}::{type} IS NOT DISTINCT FROM {value}"
+    return f"CASE WHEN {is_same} THEN {narrowed} ELSE error({literal(why)}) END"
+
+
+def _with_decimals(type: Any) -> str:
+    """Returns the name of a type of DuckDB, with decimals for integers of 128 bits."""
+    if type.id in _WIDE:
+        return "DECIMAL(38, 0)"
+    if not has_wide_integers(type):
+        return str(type)
+    of = list(map(_with_decimals, _parts(type)))
+    if type.id == "list":
+        return f"{of[0]}[]"
+    if type.id == "array":
+        return f"{of[0]}[{dict(type.children)['size']}]"
+    if type.id == "struct":
+        names = (quote_name(name) for name, _ in type.children)
+        of = [f"{name} {each}" for name, each in zip(names, of, strict=True)]
+    return f"{type.id.upper()}({', '.join(of)})"
 
 
 def literal(text: str) -> str:

@@ -132,17 +132,18 @@ class Query:
     def _frame(self) -> polars.DataFrame:
         self._refuse_equal_names()
         if not any(
-            plain.lacks_in_polars(each.type) or plain.is_huge(each.type) for each in self.columns
+            plain.lacks_in_polars(each.type) or plain.has_wide_integers(each.type)
+            for each in self.columns
         ):
             return polars.DataFrame(self)
         values = []
         for name, type, value in self.columns:
             if type.id == "interval":
                 value = plain.duration(value, name)
-            elif plain.is_huge(type):
-                value = f"{value}::DECIMAL(38, 0)"  # fails for 39 digits; polars would round them
             elif plain.lacks_in_polars(type):
                 value = plain.text(value, type)
+            elif plain.has_wide_integers(type):
+                value = plain.narrow_integers(value, type, name)
             values.append(f"{value} AS {quote_name(name)}")
         frame = polars.DataFrame(self._connection.sql(self._selecting(", ".join(values))))
         spans = [n for n, each in enumerate(self.columns) if each.type.id == "interval"]
