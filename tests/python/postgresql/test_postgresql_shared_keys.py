@@ -98,8 +98,13 @@ def test_a_server_that_is_refused_for_another_reason_registers_nothing(
     monkeypatch.setenv("FORWARDED_ALLOW_IPS", "proxy.example")
     words = ("serve", "--port", "0", "--db", store_path, "--state", "wrong")
     issuer = ["--issuer", "https://books.example"]
-    for wrong in (["--issuer", "http://books.example"], [*issuer, "--behind-proxy"]):
-        assert run(*words, *wrong).code != 0
+    for wrong, message in (
+        (["--issuer", "http://books.example"], "issuer: must be an https URL"),
+        ([*issuer, "--behind-proxy"], "FORWARDED_ALLOW_IPS: "),
+    ):
+        refused = run(*words, *wrong)
+        assert refused.code == 1
+        assert message in refused.err
         assert _documents(store_path) == set()
 
 
@@ -205,6 +210,25 @@ def test_registered_keys_are_used_while_another_connection_writes(
             other.execute(lock)
             assert (svc.journal.checkpoint(), svc.webhooks.secret(webhook)) == before
             other.execute("ROLLBACK")
+
+
+def test_a_lost_state_folder_is_replaced(run: Run, store_path: str, tmp_path: Path) -> None:
+    """By the statement of docs/how-to/postgresql.md."""
+    with comptroller.open(store_path) as svc:
+        webhook = svc.webhooks.create(url=_HOOK).id
+    secret = ("webhooks", "secret", webhook, "--db", store_path, "--state")
+    run("keys", "rotate", "--db", store_path, "--state", "lost")
+    before = run(*secret, "lost").out
+    with closing(Connection(store_path)) as connection:
+        connection.execute(
+            "DELETE FROM secrets WHERE name IN ('journal key', 'webhook key fingerprint', 'keys')"
+        )
+    with serving("--state", str(tmp_path / "new"), cwd=tmp_path, db=store_path) as server:
+        assert server.get("/readyz").status_code == 200
+    after = run(*secret, "new")
+    assert after.code == 0, after.err
+    assert after.out != before
+    assert run("keys", "rotate", "--db", store_path, "--state", "new").code == 0
 
 
 def test_a_client_of_a_database_gets_a_checkpoint_of_the_registered_key(
