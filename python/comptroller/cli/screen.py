@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
@@ -87,10 +87,9 @@ def share_keys(svc: Service) -> None:
 def store_with_keys(db: str) -> Iterator[Service]:
     """Yield an existing store, opened read-only, whose keys are those of the state folder.
 
-    If a database has no keys yet, it is also opened for writing, unless it accepts only reads.
-    Raises Unusable if it has other keys.
+    If a database does not have both keys yet, it is also opened for writing. Raises Unusable if it
+    has other keys, and Unavailable if it lacks one and accepts only reads.
     """
-    from comptroller.errors import Unavailable
     from comptroller.journal.shared_keys import are_shared
     from comptroller.local import LocalHost
 
@@ -98,7 +97,7 @@ def store_with_keys(db: str) -> Iterator[Service]:
         assert isinstance(svc.host, LocalHost)
         has_place = svc.host.is_database and svc.host.secrets_base is not None
         if has_place and not are_shared(svc.host):
-            with suppress(Unavailable), open_for_writing(db) as writing:
+            with open_for_writing(db) as writing:
                 share_keys(writing)
         yield svc
 

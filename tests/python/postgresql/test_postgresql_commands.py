@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import closing
 from pathlib import Path
 
 import comptroller
 import pytest
-from command_line import Run
+from command_line import GOOD, Run
 from postgresql_server import Connection, Server
 
 
@@ -54,6 +55,21 @@ def test_the_keys_and_clients_of_a_standby_are_read(
     assert copied.code == 0, copied.err
     assert len(copied.json["secrets"]) == 4
     assert "desk-" in run("clients", "list", "--db", "copy.db").out
+
+
+def test_keys_are_not_made_for_a_standby(
+    run: Run, store_path: str, standby: str, tmp_path: Path
+) -> None:
+    """A checkpoint of a key that is in the state folder alone could not be verified by others."""
+    run("load", "claims", "-", "--db", "s.db", given=GOOD)
+    run("journal", "key", "--db", "s.db")
+    (tmp_path / "state").mkdir(mode=0o700)
+    shutil.copy(tmp_path / "s.db.journal-key", tmp_path / "state" / "store.journal-key")
+    for state in ("state", "new"):
+        ended = run("journal", "checkpoint", "--db", standby, "--state", state)
+        assert ended.code == 1
+        assert "the database accepts only reads" in ended.err
+    assert not list((tmp_path / "new").iterdir())
 
 
 def test_keys_that_cannot_be_read_are_reported_before_the_copy(
