@@ -89,7 +89,7 @@ def backup(dest: str, db: str, with_keys: bool, as_json: bool) -> None:
     of the copy's journal and, if the store has a key for checkpoints, a checkpoint of it.
     """
     found: list[bytes | None] = []
-    if with_keys:
+    if with_keys and not is_address(db):  # the core refuses to back up a database, and says why
         screen.require_server()
         found = _read_secrets(db)
     with screen.existing_store(db) as svc, screen.waiting("copying"):

@@ -72,6 +72,14 @@ def test_keys_are_not_made_for_a_standby(
     assert not list((tmp_path / "new").iterdir())
 
 
+def test_backup_with_keys_names_copy(run: Run, store_path: str, tmp_path: Path) -> None:
+    for more in ([], ["--state", "state"]):
+        refused = run("backup", "copy.db", "--with-keys", "--db", store_path, *more)
+        assert refused.code == 1
+        assert "copies files only; use pg_dump" in refused.err
+    assert not (tmp_path / "copy.db").exists()
+
+
 def test_keys_that_cannot_be_read_are_reported_before_the_copy(
     run: Run, store_path: str, tmp_path: Path
 ) -> None:
