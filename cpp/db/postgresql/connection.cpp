@@ -223,6 +223,17 @@ std::vector<Insertion> PostgresqlConnection::insert_new(const InsertStatement& s
   return insertions;
 }
 
+// A recovery keeps the start of the process, and resets all statistics. Those of two views are
+// reset together only then. Before PostgreSQL 15 they come from a file, late.
+std::string PostgresqlConnection::start_of_server() {
+  constexpr int with_shared_statistics = 150000;
+  const std::string recovery =
+      "(SELECT least(b.stats_reset, a.stats_reset) FROM pg_stat_bgwriter b, pg_stat_archiver a)";
+  return "(extract(epoch FROM greatest(pg_postmaster_start_time()" +
+         (session().server_version() < with_shared_statistics ? std::string() : ", " + recovery) +
+         ")) * 1000000)::bigint";
+}
+
 void PostgresqlConnection::begin_with(Mode mode, std::vector<std::string> statements) {
   if (mode != Mode::reading) std::ranges::copy(settings_of_writes_, std::back_inserter(statements));
   begin(std::move(statements));
@@ -235,8 +246,8 @@ void PostgresqlConnection::begin_with(Mode mode, std::vector<std::string> statem
   if (connection_symbols_ != nullptr) connection_symbols_->begin_transaction(mode == Mode::reading);
   // A pooler keeps the connection when it follows a failover.
   if (is_behind_pooler() && server_ != 0) {
-    run_in_transaction("SELECT 1 / (" + std::string(start_of_server) + " = " +
-                       std::to_string(server_) + ")::int");
+    run_in_transaction("SELECT 1 / (" + start_of_server() + " = " + std::to_string(server_) +
+                       ")::int");
   }
 }
 
@@ -278,15 +289,17 @@ void PostgresqlConnection::prefer_requests() {
 // are set in each of its transactions.
 void PostgresqlConnection::set_up(bool is_writer) {
   const bool is_pooled = is_behind_pooler();
+  // The last column is the value of the role, the database or the server that is replaced; null for
+  // any.
   Query settings = query(
       "SELECT name, value, CASE WHEN ?1 = 0 THEN set_config(name, value, false) END"
-      " FROM (VALUES ('enable_seqscan', 'off', true),"
-      " ('synchronous_commit', 'on', current_setting('synchronous_commit', true) = 'off'),"
-      " ('idle_in_transaction_session_timeout', '60s', ?2 <> 0"
-      "  AND current_setting('idle_in_transaction_session_timeout', true) = '0'),"
-      " ('tcp_keepalives_idle', '30', ?1 = 0), ('tcp_keepalives_interval', '10', ?1 = 0),"
-      " ('tcp_keepalives_count', '3', ?1 = 0)) AS wanted (name, value, applies)"
-      " WHERE applies AND current_setting(name, true) IS NOT NULL");
+      " FROM (VALUES ('enable_seqscan', 'off', true, NULL),"
+      " ('synchronous_commit', 'on', true, 'off'),"
+      " ('idle_in_transaction_session_timeout', '60s', ?2 <> 0, '0'),"
+      " ('tcp_keepalives_idle', '30', ?1 = 0, '0'), ('tcp_keepalives_interval', '10', ?1 = 0, '0'),"
+      " ('tcp_keepalives_count', '3', ?1 = 0, '0'), ('tcp_user_timeout', '60s', ?1 = 0, '0'))"
+      " AS wanted (name, value, applies, replaced) JOIN pg_settings USING (name)"
+      " WHERE applies AND coalesce(replaced = reset_val, true)");
   settings.bind(1, std::int64_t{is_pooled});
   settings.bind(2, std::int64_t{is_writer});
   while (settings.step()) {

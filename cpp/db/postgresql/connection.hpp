@@ -18,13 +18,6 @@
 
 namespace comptroller::db::postgresql {
 
-// When the server started, or recovered from the crash of one of its processes, as SQL: a number of
-// microseconds. It names the server. What it had not written to its disk by then is lost. A
-// recovery resets the statistics, and keeps the start of the process.
-inline constexpr const char* start_of_server =
-    "(extract(epoch FROM greatest(pg_postmaster_start_time(),"
-    " (SELECT stats_reset FROM pg_stat_bgwriter))) * 1000000)::bigint";
-
 class PostgresqlConnection final : public Connection, public Channel {
  public:
   // `symbols` must outlive the connection; null for a connection that uses no symbols.
@@ -58,7 +51,10 @@ class PostgresqlConnection final : public Connection, public Channel {
   bool has_readable_views(std::span<const ReadableView> views) override;
   void make_readable_views(std::span<const ReadableView> views) override;
 
-  // Names the server (its start in microseconds), whose symbols the connection uses from now on.
+  // Returns SQL for when the server started, or recovered from the crash of one of its processes,
+  // in microseconds. It names the server: what that had not written to its disk by then is lost.
+  std::string start_of_server();
+  // Names the server (its start), whose symbols the connection uses from now on.
   void expect_server(std::int64_t server);
   std::int64_t server() const { return server_; }
   // Whether it is connected to the server that the shared symbols are of.

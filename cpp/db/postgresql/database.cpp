@@ -201,7 +201,7 @@ std::int64_t PostgresqlDatabase::learn_server(PostgresqlConnection& connection) 
   Query query = connection.query(
       std::string("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,"
                   " pg_backend_pid()::bigint, ") +
-      start_of_server + ", current_setting('search_path')");
+      connection.start_of_server() + ", current_setting('search_path')");
   const auto now = [] {
     return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
   };
@@ -262,7 +262,7 @@ std::int64_t PostgresqlDatabase::version() {
   Query snapshot = connection->query(
       "SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()::text"
       " ELSE pg_current_snapshot()::text END || ' ' || " +
-      std::string(start_of_server));
+      static_cast<PostgresqlConnection&>(*connection).start_of_server());
   snapshot.step();
   return static_cast<std::int64_t>(std::hash<std::string_view>{}(snapshot.column(0).bytes));
 }

@@ -340,6 +340,14 @@ TEST_CASE("readers of one snapshot are those of one server") {
   CHECK(readers.front()->query("SELECT 1").step());
 }
 
+TEST_CASE("statistics that are reset change no server") {
+  if (!server_address()) return;
+  const Counters counters;
+  const std::int64_t version = counters.store->version();
+  counters.database.connect()->run_script("SELECT pg_stat_reset_shared('bgwriter')");
+  CHECK(counters.store->version() == version);
+}
+
 TEST_CASE("the version changes with every commit") {
   if (!server_address()) return;
   Counters counters;
