@@ -72,21 +72,22 @@ std::unique_ptr<db::Database> open_database(const std::string& address, bool rea
 
 // Returns the function that returns the key from which the secrets of the store's webhooks follow;
 // none if the store has no place for it.
-std::function<std::string()> webhook_key_of(const std::string& path,
-                                            const std::optional<std::string>& secrets_base) {
+std::function<std::optional<std::string>(bool)> webhook_key_of(
+    const std::string& path, const std::optional<std::string>& secrets_base) {
   if (path == ":memory:") {
-    return [key = files::make_secret_key()] { return key; };
+    return [key = files::make_secret_key()](bool) { return key; };
   }
-  if (db::postgresql::is_address(path)) {
-    if (!secrets_base) return {};
-    return [base = *secrets_base, folder = std::filesystem::path(*secrets_base).parent_path()] {
-      return files::read_secret_key(base + ".webhook-key", folder.string());
+  const auto of_file = [](const std::string& base, const std::string& owner) {
+    return [file = base + ".webhook-key", owner](bool may_be_made) {
+      return may_be_made ? files::read_secret_key(file, owner) : files::find_secret_key(file);
     };
-  }
-  // Links to a store have the same key.
-  return [path = std::filesystem::weakly_canonical(path).string()] {
-    return files::read_secret_key(path + ".webhook-key", path);
   };
+  if (!db::postgresql::is_address(path)) {
+    const std::string store = std::filesystem::weakly_canonical(path).string();
+    return of_file(store, store);  // links to a store have the same key
+  }
+  if (!secrets_base) return {};
+  return of_file(*secrets_base, std::filesystem::path(*secrets_base).parent_path().string());
 }
 
 }  // namespace

@@ -107,6 +107,14 @@ void bind_webhooks(py::module_& module) {
           .def_readonly("retries", &service::EventBatch::retries)
           .def_readonly("events", &service::EventBatch::events));
   module.def(
+      "is_webhook_key_shared",
+      [](const Store& store, const Principal& principal) {
+        return released(store, [&](service::Service& service) {
+          return service::is_webhook_key_shared(service, principal);
+        });
+      },
+      arg("store"), arg("principal"));
+  module.def(
       "share_webhook_key",
       [](const Store& store, const Principal& principal) {
         released(store, [&](service::Service& service) {

@@ -33,37 +33,6 @@ struct Descriptor {
   int number;
 };
 
-std::optional<std::string> read_key(const std::string& path) {
-  // O_NONBLOCK, because opening a pipe would block.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.number < 0) {
-    if (errno == ENOENT) return std::nullopt;
-    fail(path, errno);
-  }
-  struct stat status{};
-  if (::fstat(file.number, &status) != 0) fail(path, errno);
-  if (!S_ISREG(status.st_mode)) {
-    throw Error(Code::unusable, path + " is not a file; move it away");
-  }
-  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-    throw Error(Code::unusable, path +
-                                    " holds a secret, but other users may read or change it; run "
-                                    "`chmod 600 " +
-                                    path + "`, and rotate the secrets they may have read");
-  }
-  std::string key(secret_key_bytes, '\0');
-  std::size_t filled = 0;
-  for (ssize_t count = 1; count != 0 && filled < key.size();) {
-    count = ::read(file.number, key.data() + filled, key.size() - filled);
-    if (count < 0 && errno != EINTR) fail(path, errno);
-    filled += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
-  }
-  if (filled < key.size() || std::cmp_not_equal(status.st_size, key.size())) {
-    throw Error(Code::unusable, path + " is damaged: restore a backup of it");
-  }
-  return key;
-}
-
 // Gives a file a second name, durably; returns 0 or an errno value. After a failure it has none.
 int link_durably(const std::string& from, const std::string& to, int folder) {
   if (::link(from.c_str(), to.c_str()) != 0) return errno;
@@ -108,10 +77,41 @@ std::string make_secret_key() {
   return key;
 }
 
+std::optional<std::string> find_secret_key(const std::string& path) {
+  // O_NONBLOCK, because opening a pipe would block.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.number < 0) {
+    if (errno == ENOENT) return std::nullopt;
+    fail(path, errno);
+  }
+  struct stat status{};
+  if (::fstat(file.number, &status) != 0) fail(path, errno);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(Code::unusable, path + " is not a file; move it away");
+  }
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
+    throw Error(Code::unusable, path +
+                                    " holds a secret, but other users may read or change it; run "
+                                    "`chmod 600 " +
+                                    path + "`, and rotate the secrets they may have read");
+  }
+  std::string key(secret_key_bytes, '\0');
+  std::size_t filled = 0;
+  for (ssize_t count = 1; count != 0 && filled < key.size();) {
+    count = ::read(file.number, key.data() + filled, key.size() - filled);
+    if (count < 0 && errno != EINTR) fail(path, errno);
+    filled += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+  }
+  if (filled < key.size() || std::cmp_not_equal(status.st_size, key.size())) {
+    throw Error(Code::unusable, path + " is damaged: restore a backup of it");
+  }
+  return key;
+}
+
 std::string read_secret_key(const std::string& path, const std::string& store) {
-  if (auto key = read_key(path)) return *std::move(key);
+  if (auto key = find_secret_key(path)) return *std::move(key);
   if (auto key = create_key(path, store)) return *std::move(key);
-  if (auto key = read_key(path)) return *std::move(key);
+  if (auto key = find_secret_key(path)) return *std::move(key);
   fail(path, ENOENT);
 }
 

@@ -25,8 +25,9 @@ struct Operation;
 struct Environment {
   std::function<Timestamp()> now;
   std::function<std::string()> make_id;  // returns a new UUID of version 7
-  // Returns the 32 bytes from which the secrets of webhooks follow.
-  std::function<std::string()> webhook_key = {};
+  // Returns the 32 bytes from which the secrets of webhooks follow; makes them if they are missing
+  // and may be made, else returns nullopt.
+  std::function<std::optional<std::string>(bool may_be_made)> webhook_key = {};
 };
 
 struct Call {

@@ -112,7 +112,7 @@ Copied copy(Service& service, const Principal& principal, db::Database& target,
       throw Error::invalid("destination", "has a store already; name an empty database");
     }
     store::copy_rows(*from, to, progress);
-    if (!to.dialect().is_remote) remove_shared(to);
+    if (!(from->dialect().is_remote && to.dialect().is_remote)) remove_shared(to);
     verify_copy(to, copied.journal);
     copied.rows = store::table_sizes(to);
     return true;

@@ -55,7 +55,7 @@ struct Operation {
 
   // The members below are derived from the handler.
   FIELD(bool, is_write);
-  FIELD(bool, needs_write_scope);  // of the operator, whose scope it determines, and of a client
+  FIELD(bool, needs_write_scope);  // a write, or a read that shows a secret
   FIELD(bool, is_list);
   FIELD(RequestSource, request_source);
   FIELD(std::string_view, request);     // the type name of its request

@@ -199,10 +199,13 @@ std::string WebhookSigners::sign(std::string_view content, Timestamp now) const 
   return signatures;
 }
 
-void share_webhook_key(Service& service, const Principal& principal) {
+bool is_webhook_key_shared(Service& service, const Principal& principal) {
   require_operator(service, principal);
-  if (!service.environment().webhook_key) return;
-  if (!service.database()->reader()->dialect().is_remote) return;
+  return is_webhook_key_shared(service.environment(), *service.database()->reader());
+}
+
+void share_webhook_key(Service& service, const Principal& principal) {
+  if (is_webhook_key_shared(service, principal)) return;  // a write may wait for a load
   service.database()->write(
       [&](db::Connection& connection) { share_webhook_key(service.environment(), connection); });
 }

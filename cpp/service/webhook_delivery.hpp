@@ -12,8 +12,12 @@
 
 namespace comptroller::service {
 
-// Makes the webhook key that of all servers of the store's database, before events are delivered.
-// Throws unusable if these have another one. Does nothing for a store in a file, or without a key.
+// Whether the programs of the store's database share a key for webhooks, which is that of this one.
+// A store in a file, or without a key, has nothing to share. Makes no key. Throws unusable if they
+// share another one.
+bool is_webhook_key_shared(Service& service, const Principal& principal);
+// Makes the key that of all programs of the database, before events are delivered. Throws unusable
+// if these share another one.
 void share_webhook_key(Service& service, const Principal& principal);
 
 // Signs requests with the present secret, and after a rotation also with the one before.

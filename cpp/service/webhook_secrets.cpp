@@ -38,33 +38,44 @@ std::string fingerprint_of(std::string_view key) {
   return std::string(text_of_bytes(hmac(key, "fingerprint")));
 }
 
-}  // namespace
-
-std::string require_webhook_key(const Environment& environment) {
-  if (environment.webhook_key) return environment.webhook_key();
-  throw Error(
-      Code::unsupported,
-      "this store has no key for webhooks; a database needs a state folder (state, --state)");
-}
-
-std::string require_webhook_key(const Environment& environment, db::Connection& connection) {
-  std::string key = require_webhook_key(environment);
-  if (!connection.dialect().is_remote) return key;
+// Returns the fingerprint of the key that the programs of a database share; nullopt for a file.
+std::optional<std::string> shared_fingerprint(db::Connection& connection) {
+  if (!connection.dialect().is_remote) return std::nullopt;
   db::Query shared =
       connection.query("SELECT value FROM secrets WHERE name = 'webhook key fingerprint'");
-  if (shared.step() && shared.column(0).bytes != fingerprint_of(key)) {
-    throw Error(Code::unusable,
-                "the webhook key of this server is not that of the others: copy store.webhook-key "
-                "from the state folder of a server that delivers webhooks");
+  if (!shared.step()) return std::nullopt;
+  return std::string(shared.column(0).bytes);
+}
+
+}  // namespace
+
+std::string require_webhook_key(const Environment& environment, db::Connection& connection) {
+  if (!environment.webhook_key) {
+    throw Error(
+        Code::unsupported,
+        "this store has no key for webhooks; a database needs a state folder (state, --state)");
   }
-  return key;
+  const std::optional<std::string> shared = shared_fingerprint(connection);
+  std::optional<std::string> key = environment.webhook_key(!shared);
+  if (key && (!shared || *shared == fingerprint_of(*key))) return *std::move(key);
+  throw Error(Code::unusable,
+              std::string("the state folder ") + (key ? "has another" : "lacks the") +
+                  " key for webhooks " + (key ? "than" : "of") +
+                  " the other programs of this database; copy the state folder of one of them");
+}
+
+bool is_webhook_key_shared(const Environment& environment, db::Connection& connection) {
+  if (!environment.webhook_key || !connection.dialect().is_remote) return true;
+  if (!shared_fingerprint(connection)) return false;
+  require_webhook_key(environment, connection);
+  return true;
 }
 
 void share_webhook_key(const Environment& environment, db::Connection& connection) {
   connection.run(
       "INSERT INTO secrets (name, value) VALUES ('webhook key fingerprint', ?)"
       " ON CONFLICT DO NOTHING",
-      db::Value::blob(fingerprint_of(require_webhook_key(environment))));
+      db::Value::blob(fingerprint_of(require_webhook_key(environment, connection))));
   require_webhook_key(environment, connection);
 }
 

@@ -12,12 +12,13 @@
 
 namespace comptroller::service {
 
-// Returns the key of the store. Throws unsupported if it has none.
-std::string require_webhook_key(const Environment& environment);
-// Does so for a store in a database. Throws unusable unless the key is that of the servers that
-// deliver, if any has.
+// Returns the key of the store; makes a missing one, unless the programs of the database share one.
+// Throws unsupported if the store has no place for it, and unusable if they share another one.
 std::string require_webhook_key(const Environment& environment, db::Connection& connection);
-// Makes the key that of all servers of a database. Throws unusable if these have another one.
+// Whether the programs of the database share a key, which is that of this program. A store in a
+// file, or without a key, has nothing to share. Throws unusable if they share another one.
+bool is_webhook_key_shared(const Environment& environment, db::Connection& connection);
+// Makes the key that of all programs of a database. Throws unusable if these share another one.
 void share_webhook_key(const Environment& environment, db::Connection& connection);
 
 // The keys of one secret id.

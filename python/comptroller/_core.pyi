@@ -496,10 +496,16 @@ class EventBatch:
     @property
     def events(self) -> list[WebhookEvent]: ...
 
-def share_webhook_key(store: Store, principal: Principal) -> None:
-    """Makes the webhook key that of all servers of a database, before events are delivered.
+def is_webhook_key_shared(store: Store, principal: Principal) -> bool:
+    """Whether the programs of a database share a key for webhooks, which is that of this one.
 
-    Raises Unusable if these have another one. Does nothing for a store in a file.
+    A store in a file has nothing to share. Makes no key. Raises Unusable if they share another one.
+    """
+
+def share_webhook_key(store: Store, principal: Principal) -> None:
+    """Makes the webhook key that of all programs of a database, before events are delivered.
+
+    Raises Unusable if these share another one. Does nothing for a store in a file.
     """
 
 def active_webhooks(store: Store, principal: Principal) -> list[ActiveWebhook]:

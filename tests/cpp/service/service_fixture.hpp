@@ -158,7 +158,7 @@ class ServiceFixture {
   Environment environment() {
     return {[this] { return now; },
             [number = std::make_shared<std::atomic<int>>(0)] { return generated_id(++*number); },
-            [] { return std::string(32, 'k'); }};
+            [](bool) { return std::string(32, 'k'); }};
   }
 };
 
