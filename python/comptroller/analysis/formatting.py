@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime, time
@@ -87,7 +86,7 @@ def _number(number: float) -> str:
 
 
 def csv_of(frame: polars.DataFrame) -> str:
-    """Returns all rows as CSV, with the exact values that `comptroller query` writes."""
+    """Returns all rows of a report as CSV with exact values."""
     texts = ("String", "Enum", "Categorical")
     are_free = [str(type).startswith(texts) for type in frame.dtypes]
     header = csv_lines([frame.columns], [True] * frame.width)
@@ -110,9 +109,7 @@ def csv_lines(rows: Iterable[Sequence[str | None]], are_free: Sequence[bool]) ->
 
 
 def exact_text(value: Any) -> str:
-    """Returns a value as CSV has it: bytes as hexadecimal digits, lists and structs as JSON."""
-    if isinstance(value, (list, tuple, dict)):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=exact_text)
+    """Returns a value of a report as CSV has it, and bytes as hexadecimal digits."""
     if value is None:
         return ""
     if isinstance(value, Decimal):

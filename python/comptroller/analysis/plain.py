@@ -40,6 +40,8 @@ def is_nested(type: Any) -> bool:
 
 def lacks_in_polars(type: Any) -> bool:
     """Whether polars has no type for the values of a type of DuckDB, or for some in them."""
+    if type.id == "map" and is_nested(dict(type.children)["key"]):
+        return True
     return type.id in ("interval", "union", "bit", "bignum") or any(
         map(lacks_in_polars, _parts(type))
     )

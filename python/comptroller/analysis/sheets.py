@@ -38,7 +38,7 @@ def add_rows(
     Args:
         workbook: the workbook.
         name: the name of the sheet.
-        frame: the rows, which `refuse_long` accepts.
+        frame: the rows, which `refuse_long` accepts, without nested values.
         shares: the columns to show as percentages.
     """
     sheet = workbook.add_worksheet(name)
@@ -65,7 +65,7 @@ def _cells(column: polars.Series, *, is_share: bool) -> tuple[polars.Series, Map
         if any(sum(map(str.isdigit, text.strip("-0."))) > _MOST_DIGITS for text in texts):
             return _texts(column, numbers.plain), {"align": "right"}
         return column.cast(polars.Float64), {"num_format": _NUMBER}
-    if column.dtype in (polars.Duration, polars.Time):
+    if column.dtype == polars.Duration:
         return _texts(column, str), {"align": "right"}
     if column.dtype.is_temporal():
         if not _keeps(known):
@@ -75,8 +75,8 @@ def _cells(column: polars.Series, *, is_share: bool) -> tuple[polars.Series, Map
         return naive, {"num_format": _DAY if is_day else _TIME}
     if column.dtype.is_integer() and any(abs(each) >= 10**_MOST_DIGITS for each in known):
         return _texts(column, str), {"align": "right"}
-    if column.dtype.is_nested() or column.dtype == polars.Binary:
-        return polars.Series(column.name, map(_text, column.to_list()), polars.String), {}
+    if column.dtype == polars.Binary:
+        return _texts(column, exact_text), {}
     return column, {"num_format": _PERCENT} if is_share else {}
 
 
@@ -87,10 +87,6 @@ def _keeps(times: polars.Series) -> bool:
     if isinstance(times.dtype, polars.Datetime) and (times.dt.microsecond() % 1000 != 0).any():
         return False
     return not (times.dt.date() < _FIRST_DAY).any()
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else exact_text(value)
 
 
 def _texts(column: polars.Series, text: Callable[[Any], str]) -> polars.Series:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import polars
 
 from comptroller import arguments
 from comptroller.analysis import plain
-from comptroller.analysis.formatting import columns_of, csv_of
+from comptroller.analysis.formatting import columns_of
 from comptroller.analysis.rows import FrameRows
 from comptroller.analysis.sheets import add_rows, refuse_long
 from comptroller.bulk.columns import GROUPED_NUMBER
@@ -24,6 +26,9 @@ from comptroller.bulk.parquet import quote_name, write_parquet
 from comptroller.bulk.streams import Rows
 from comptroller.display.html import SHOWN_ROWS, html
 from comptroller.errors import invalid
+
+if TYPE_CHECKING:
+    from comptroller.analysis.query import Query
 
 
 class Table(FrameRows):
@@ -46,15 +51,13 @@ class Table(FrameRows):
 
         An apostrophe precedes text that a spreadsheet could run as a formula.
         """
-        from comptroller.analysis.query import Query
-
-        with duckdb.connect() as connection, whole_file(arguments.path("path", path)) as part:
-            connection.execute("SET GLOBAL TimeZone = 'UTC'")
-            connection.execute("SET GLOBAL arrow_large_buffer_size = true")
-            connection.register("answer", rows_of(self._frame))
-            with part.open("wb") as file:
-                for _, text in Query(connection, "FROM answer", "SELECT").text(is_json=False):
-                    file.write(text)
+        with (
+            _query(self._frame) as query,
+            whole_file(arguments.path("path", path)) as part,
+            part.open("wb") as file,
+        ):
+            for _, text in query.text(is_json=False):
+                file.write(text)
         return len(self)
 
     def to_excel(self, path: str | os.PathLike[str]) -> int:
@@ -67,7 +70,7 @@ class Table(FrameRows):
         """
         refuse_long(self._frame)
         with whole_file(arguments.path("path", path)) as part, new_workbook(part) as workbook:
-            add_rows(workbook, "rows", self._frame)
+            add_rows(workbook, "rows", _with_texts(self._frame))
         return len(self)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> int:
@@ -118,7 +121,7 @@ class Table(FrameRows):
         return html(
             "notebook.html",
             lines=[],
-            columns=columns_of(self._frame.head(SHOWN_ROWS)),
+            columns=columns_of(_with_texts(self._frame.head(SHOWN_ROWS))),
             notes=[f"{left:,} more rows"] if left > 0 else [],
         )
 
@@ -129,10 +132,44 @@ def listed_rows(
     """Returns the values of a titled table of the section template."""
     return {
         "title": title,
-        "columns": columns_of(frame.head(shown)),
-        "csv": csv_of(frame) if with_csv else None,
+        "columns": columns_of(_with_texts(frame.head(shown))),
+        "csv": _csv_of(frame) if with_csv else None,
         "more": max(len(frame) - shown, 0),
     }
+
+
+def _csv_of(frame: polars.DataFrame) -> str:
+    with _query(frame) as query:
+        return b"".join(bytes(text) for _, text in query.text(is_json=False)).decode()
+
+
+def _with_texts(frame: polars.DataFrame) -> polars.DataFrame:
+    """Returns a frame whose nested values, and times that Python rounds, are the texts of CSV."""
+    names = [column.name for column in frame if _needs_text(column)]
+    if not names:
+        return frame
+    with _query(frame.select(names)) as query:
+        rows = [row for batch in query.rows() for row in batch]
+    texts = polars.DataFrame(rows, dict.fromkeys(names, polars.String), orient="row")
+    return frame.with_columns(texts)
+
+
+def _needs_text(column: polars.Series) -> bool:
+    if isinstance(column.dtype, polars.Datetime) and column.dtype.time_unit == "ns":
+        return (column.dt.nanosecond() % 1000 != 0).any()
+    return column.dtype.is_nested() or column.dtype == polars.Time
+
+
+@contextmanager
+def _query(frame: polars.DataFrame) -> Iterator[Query]:
+    """Yields a query of all rows of a frame."""
+    from comptroller.analysis.query import Query
+
+    with duckdb.connect() as connection:
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        connection.execute("SET GLOBAL arrow_large_buffer_size = true")
+        connection.register("answer", rows_of(frame))
+        yield Query(connection, "FROM answer", "SELECT")
 
 
 class _Rows:

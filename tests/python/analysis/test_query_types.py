@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,8 @@ def test_a_row_with_a_nested_null_can_be_queried(store: comptroller.Service) -> 
     assert store.query("FROM t", t=rows).to_dicts() == rows
 
 
+NOON = datetime(2026, 1, 1, 12)
+
 # What a query returns, and how CSV and Excel show it.
 OTHERS = {
     "'a\\xff'::BLOB": (b"a\xff", "61ff"),
@@ -98,6 +101,20 @@ OTHERS = {
     "{'d': 1.50}": ({"d": Decimal("1.50")}, '{"d":"1.5"}'),
     "['\u00e4', NULL]": (["\u00e4", None], '["\u00e4",null]'),
     "-99999999999999999999999999999999999999::HUGEINT": (Decimal("-9" + "9" * 37), "-9" + "9" * 37),
+    "[-1::HUGEINT, NULL]": ([Decimal(-1), None], '["-1",null]'),
+    "MAP {DATE '2026-01-01': 1}": ({date(2026, 1, 1): 1}, '{"2026-01-01":1}'),
+    "MAP {1.5: 'a'}": ({Decimal("1.5"): "a"}, '{"1.5":"a"}'),
+    "MAP {'a'::BLOB: 1}": ({b"a": 1}, '{"61":1}'),
+    "MAP {[1, 2]: 'a'}": ('{"[1, 2]":"a"}', '{"[1, 2]":"a"}'),
+    f"[TIMESTAMP '{NOON}.5']": ([NOON.replace(microsecond=500_000)], '["2026-01-01T12:00:00.5"]'),
+    "[TIME '12:00:00.5']": ([time(12, 0, 0, 500_000)], '["12:00:00.5"]'),
+    "TIME '12:00:00.5'": (time(12, 0, 0, 500_000), "12:00:00.5"),
+    "['inf'::DOUBLE, 1.5]": ([float("inf"), 1.5], "[null,1.5]"),
+    f"'{NOON}.123456789'::TIMESTAMP_NS": (
+        NOON.replace(microsecond=123_456),
+        "2026-01-01T12:00:00.123456789",
+    ),
+    f"['{NOON}.000000001'::TIMESTAMP_NS]": ([NOON], '["2026-01-01T12:00:00.000000001"]'),
 }
 
 
@@ -114,6 +131,7 @@ def test_every_file_has_the_same_text(
     found.to_excel(tmp_path / "x.xlsx")
     (row,) = fastexcel.read_excel(tmp_path / "x.xlsx").load_sheet(0).to_polars().to_dicts()
     assert row["x"] == text
+    assert found.to_html(tmp_path / "x.html") == 1
     with (tmp_path / "page.csv").open("w", encoding="utf-8", newline="") as file:
         file.write(found.section(1)["listed"][0]["csv"])
     assert (tmp_path / "page.csv").read_bytes() == (tmp_path / "x.csv").read_bytes()
