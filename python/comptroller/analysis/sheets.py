@@ -9,7 +9,7 @@ from typing import Any
 import polars
 
 from comptroller.analysis.formatting import exact_text
-from comptroller.bulk.excel import LONGEST_TEXT, MOST_ROWS, length_of
+from comptroller.bulk.excel import MOST_ROWS, TOO_LONG, is_too_long
 from comptroller.display import numbers
 from comptroller.errors import invalid
 
@@ -98,9 +98,8 @@ def _write(sheet: Any, row: int, place: int, value: Any, style: Any) -> None:
     if value is None:
         return
     if isinstance(value, str):
-        if length_of(value) > LONGEST_TEXT:
-            most = f"a cell has at most {LONGEST_TEXT:,} characters"
-            raise invalid("path", f"{most}; write CSV or Parquet")
+        if is_too_long(value):
+            raise invalid("path", f"{TOO_LONG}; write CSV or Parquet")
         sheet.write_string(row, place, value, style)
     elif isinstance(value, bool):
         sheet.write_boolean(row, place, value, style)

@@ -11,7 +11,8 @@ from comptroller.bulk.files import whole_file
 from comptroller.errors import invalid, require, unavailable
 
 MOST_ROWS = (1 << 20) - 1  # without the header
-LONGEST_TEXT = 32_767  # code units of UTF-16
+LONGEST_TEXT = 32_767  # UTF-16 code units
+TOO_LONG = f"a cell has at most {LONGEST_TEXT:,} UTF-16 code units"
 
 
 def write_excel(csv: str, path: str) -> None:
@@ -28,7 +29,7 @@ def write_excel(csv: str, path: str) -> None:
     # A character beyond U+FFFF has two units.
     lengths = texts.str.len_chars() + texts.str.count_matches("[\U00010000-\U0010ffff]")
     if frame.select((lengths > LONGEST_TEXT).any()).transpose().to_series().any():
-        raise invalid("path", f"a cell has at most {LONGEST_TEXT:,} characters; export CSV")
+        raise invalid("path", f"{TOO_LONG}; export CSV or Parquet")
     frame = frame.with_columns(texts.replace("", "'"))
     with whole_file(path) as part, new_workbook(part) as workbook:
         sheet = workbook.add_worksheet()
@@ -39,9 +40,11 @@ def write_excel(csv: str, path: str) -> None:
                     sheet.write_string(row, column, value)
 
 
-def length_of(text: str) -> int:
-    """Returns the length of a text as Excel counts it, in code units of UTF-16."""
-    return len(text) + sum(character > "\uffff" for character in text)
+def is_too_long(text: str) -> bool:
+    """Whether a cell cannot hold a text."""
+    if len(text) <= LONGEST_TEXT // 2:  # a character has at most two units
+        return False
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2 > LONGEST_TEXT
 
 
 @contextmanager

@@ -161,5 +161,5 @@ def test_a_cell_has_at_most_32767_units_of_utf_16(
     (row,) = fastexcel.read_excel(tmp_path / "x.xlsx").load_sheet(0).to_polars().to_dicts()
     assert row == rows[0]
     for longer in ({"text": part * (fitting + 1)}, {part * (fitting + 1): 1}):
-        with pytest.raises(comptroller.InvalidRequest, match=r"at most 32,767 characters"):
+        with pytest.raises(comptroller.InvalidRequest, match=r"at most 32,767 UTF-16 code units"):
             store.query("FROM t", t=[longer]).to_excel(tmp_path / "x.xlsx")

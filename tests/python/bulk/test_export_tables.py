@@ -142,5 +142,5 @@ def test_amounts_of_an_excel_file_are_text(operator: Service, tmp_path: Path) ->
 def test_a_cell_has_at_most_32767_units_of_utf_16(operator: Service, tmp_path: Path) -> None:
     pairs = {f"{number:064}": "\U0001f600" * 512 for number in range(40)}
     accounted(operator.load("identities", [line("identities", metadata=pairs)]))
-    with pytest.raises(InvalidRequest, match=r"at most 32,767 characters"):
+    with pytest.raises(InvalidRequest, match=r"at most 32,767 UTF-16 code units"):
         operator.export("identities", tmp_path / "identities.xlsx")
