@@ -332,18 +332,20 @@ def _input_name(text: str | None) -> str | None:
         return None
     if not 0 < len(text) <= _MAX_NAME:
         raise invalid("input", f"must have 1 to {_MAX_NAME} characters")
-    return _without_controls("input", text)
+    if _CONTROL.search(text):
+        raise invalid("input", "has a control character; leave it out")
+    return text
 
 
 def _mapping(text: str | None) -> str | None:
     if text is None:
         return None
     try:
-        msgspec.json.decode(text)
+        msgspec.json.decode(text)  # json.loads also accepts NaN
+        json.loads(text, object_pairs_hook=_refuse_duplicates)
     except (msgspec.DecodeError, RecursionError):
         raise invalid("mapping", "must be JSON text") from None
-    json.loads(text, object_pairs_hook=_refuse_duplicates)
-    return _without_controls("mapping", text)
+    return _CONTROL.sub(" ", text)  # line breaks and tabs between tokens; JSON has no others
 
 
 def _refuse_duplicates(members: list[tuple[str, object]]) -> None:
@@ -351,12 +353,6 @@ def _refuse_duplicates(members: list[tuple[str, object]]) -> None:
     for name, count in names.items():
         if count > 1:
             raise invalid("mapping", f"duplicate member {shorten(repr(name))}")
-
-
-def _without_controls(name: str, text: str) -> str:
-    if _CONTROL.search(text):
-        raise invalid(name, "has a control character; leave it out")
-    return text
 
 
 def _flag(name: str, named: dict[str, str]) -> bool:

@@ -10,6 +10,8 @@ from typing import Any
 
 import comptroller
 import pytest
+from asgi_client import Asked
+from comptroller.http import EveryoneIsOperator, app
 from comptroller.journal import JournalEntry
 from in_process import open_as  # noqa: F401
 from test_changes import furnish
@@ -140,6 +142,50 @@ def test_a_remote_load_has_its_input_and_mapping(
     for batch in batches:
         assert batch["input"] == "März?1.csv"
         assert json.loads(batch["mapping"]) == {**options, "tz": "UTC"}
+
+
+_LOADED = b'{"id":"anna","created_at":"2026-03-01T00:00:00Z"}\n'
+
+
+def _load_with(svc: comptroller.Service, mapping: str) -> tuple[int, str]:
+    """Loads an identity; returns the status and the code of a problem."""
+    typed = {"Content-Type": "application/x-ndjson"}
+    with Asked(app(svc, authenticator=EveryoneIsOperator())) as ask:
+        answer = ask(
+            "POST",
+            "/operator/load/identities",
+            params={"mapping": mapping},
+            headers=typed,
+            content=_LOADED,
+        )
+    return answer.status_code, answer.json().get("code", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"rename": {"Name": "id"}, "tz": "UTC"}, indent=2),
+        json.dumps({"separator": "\t"}, indent="\t"),
+        '{"separator":\r\n";"}\n',
+    ],
+)
+def test_a_mapping_is_json_of_several_lines(here: comptroller.Service, text: str) -> None:
+    assert _load_with(here, text) == (200, "")
+    stored = (here.journal.list()[-1].batch or {})["mapping"]
+    assert json.loads(stored) == json.loads(text)
+    assert stored.isprintable()
+
+
+@pytest.mark.parametrize("text", ['{"a":"b\nc"}', "{", "NaN", '{"a":1,"a":2}', "[" * 5000])
+def test_a_mapping_that_is_not_json_is_refused(here: comptroller.Service, text: str) -> None:
+    assert _load_with(here, text) == (400, "invalid-request")
+
+
+def test_a_deeply_nested_mapping_is_no_failure_of_the_server(here: comptroller.Service) -> None:
+    """The two decoders of it do not have the same limit."""
+    for depth in range(900, 1010, 5):
+        status, _ = _load_with(here, "[" * depth + "]" * depth)
+        assert status in (200, 400), depth
 
 
 def test_a_mapping_too_long_for_a_request_has_its_digest(
