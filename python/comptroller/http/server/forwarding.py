@@ -15,8 +15,9 @@ from ipaddress import (
 from comptroller.errors import invalid
 
 _LOOPBACK = "127.0.0.1,::1"
-# The length of the prefix ::ffff: of an address of IPv4 in one of IPv6.
-_MAPPED_BITS = 96
+# Addresses of IPv4 in those of IPv6.
+_MAPPED = IPv6Network("::ffff:0:0/96")
+_ALL_IPV4 = IPv4Network("0.0.0.0/0")
 
 #: An address and a port.
 Peer = tuple[str, int]
@@ -34,7 +35,9 @@ class Forwarding:
         names = [each.strip() for each in (trusted or _LOOPBACK).split(",") if each.strip()]
         self._is_open = names == ["*"]
         try:
-            self._networks = [] if self._is_open else [_network(name) for name in names]
+            self._networks = (
+                [] if self._is_open else [each for name in names for each in _networks(name)]
+            )
         except ValueError as error:
             raise invalid("FORWARDED_ALLOW_IPS", str(error)) from None
 
@@ -87,13 +90,20 @@ def _address(entry: str) -> str | None:
         return None
 
 
-def _network(name: str) -> IPv4Network | IPv6Network:
-    """Returns a network; that of IPv4 for ::ffff:192.0.2.0/120. Raises ValueError."""
+def _networks(name: str) -> list[IPv4Network | IPv6Network]:
+    """Returns a network, and that of the IPv4 addresses which it maps, if any. Raises ValueError.
+
+    `_parse` makes IPv4 addresses of mapped ones, so the network ::ffff:192.0.2.0/120 is only that
+    of IPv4, and ::/0 is both.
+    """
     network = ip_network(name)
-    if isinstance(network, IPv4Network) or network.prefixlen < _MAPPED_BITS:
-        return network
-    mapped = network.network_address.ipv4_mapped
-    return network if mapped is None else IPv4Network((mapped, network.prefixlen - _MAPPED_BITS))
+    if isinstance(network, IPv4Network):
+        return [network]
+    if network.subnet_of(_MAPPED):
+        mapped = network.network_address.ipv4_mapped
+        assert mapped is not None
+        return [IPv4Network((mapped, network.prefixlen - _MAPPED.prefixlen))]
+    return [network, _ALL_IPV4] if _MAPPED.subnet_of(network) else [network]
 
 
 def _parse(host: str) -> IPv4Address | IPv6Address:
