@@ -36,9 +36,9 @@ class NamedPath(click.Path):
     """The path of a file or folder; `-` is a standard stream if `allow_dash`, else refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Refuse an empty path, and a dash that other commands read as standard output."""
+        """Refuse an empty path, and a dash that other commands read as a standard stream."""
         if value == "-" and not self.allow_dash:
-            self.fail("it cannot go to standard output; name a file or a folder", param, ctx)
+            self.fail("`-` is not accepted; name a file or a folder", param, ctx)
         if value == "":
             self.fail("the path is empty; name a file or a folder", param, ctx)
         return super().convert(value, param, ctx)

@@ -154,7 +154,11 @@ def _secret(given: str | None, file: str | None) -> str | None:
 
             refuse_open_store("--client-secret-file", file)
         try:
-            data = screen.standard_input().read() if file == "-" else Path(file).read_bytes()
+            data = (
+                screen.standard_input("--client-secret-file").read()
+                if file == "-"
+                else Path(file).read_bytes()
+            )
             text = data.decode()
         except (OSError, UnicodeDecodeError) as error:
             why = getattr(error, "strerror", None) or "it is not UTF-8"

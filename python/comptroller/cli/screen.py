@@ -122,12 +122,12 @@ def require_store(db: str) -> None:
         )
 
 
-def standard_input() -> BinaryIO:
-    """Return standard input; raise InvalidRequest if it is closed."""
+def standard_input(name: str = "file") -> BinaryIO:
+    """Return standard input; raise InvalidRequest, which names the argument, if it is closed."""
     from comptroller.errors import invalid
 
     if sys.stdin is None:
-        raise invalid("file", "standard input is closed; name a file or redirect one")
+        raise invalid(name, "standard input is closed; name a file or redirect one")
     return sys.stdin.buffer
 
 

@@ -311,6 +311,11 @@ def test_a_full_disk_ends_a_query(store: Path, tmp_path: Path, format: str) -> N
     ("words", "closed", "expected"),
     [
         ("load claims -", "<&-", "invalid-request: file: standard input is closed;"),
+        (
+            "pull --from http://127.0.0.1:1 --client-id x --client-secret-file -",
+            "<&-",
+            "invalid-request: --client-secret-file: standard input is closed;",
+        ),
         ("sample claims --rows 3", ">&-", "unusable: standard output is closed;"),
         ("report --json", ">&-", "unusable: standard output is closed;"),
     ],

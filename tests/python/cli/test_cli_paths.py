@@ -9,7 +9,7 @@ import comptroller
 import pytest
 from command_line import GOOD, Run
 
-_NO_STANDARD_OUTPUT = "it cannot go to standard output"
+_NO_STREAM = "`-` is not accepted; name a file or a folder"
 
 
 @pytest.fixture
@@ -34,9 +34,7 @@ WRITING = [
 
 
 @pytest.mark.parametrize("command", WRITING)
-@pytest.mark.parametrize(
-    ("path", "expected"), [("-", _NO_STANDARD_OUTPUT), ("", "the path is empty")]
-)
+@pytest.mark.parametrize(("path", "expected"), [("-", _NO_STREAM), ("", "the path is empty")])
 def test_a_path_that_names_no_file_is_refused(
     run: Run, store: str, tmp_path: Path, command: str, path: str, expected: str
 ) -> None:
@@ -61,6 +59,12 @@ def test_an_empty_state_folder_is_not_the_working_directory(run: Run, command: s
     ended = run(*words, *([] if "*" in command else [""]))
     assert ended.code == 2
     assert "the path is empty" in ended.err
+
+
+def test_a_state_folder_is_no_standard_stream(run: Run) -> None:
+    ended = run("check", "--db", "postgresql://h/b", "--state", "-")
+    assert ended.code == 2
+    assert _NO_STREAM in ended.err
 
 
 @pytest.mark.parametrize("command", ["sample claims", "query 'SELECT 1'", "journal checkpoint"])
