@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import zoneinfo
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -182,3 +184,20 @@ def test_a_chart_of_a_year_has_years_and_one_of_hours_has_times(
         assert "%Y-%m-%d" in chart
         assert "'%m-%d" not in chart
         assert ("%H:%M" in chart) == has_times
+
+
+def test_a_zone_that_only_the_system_knows_is_refused(
+    operator: comptroller.Service, tmp_path: Path
+) -> None:
+    load(operator, "claims", paid("2026-03-29T12:00:00Z"))
+    (tmp_path / "Europe").mkdir()
+    known = [path for path in (Path(each, ZURICH) for each in zoneinfo.TZPATH) if path.exists()]
+    if not known:
+        pytest.skip("the system has no time zones")
+    shutil.copy(known[0], tmp_path / "Europe" / "Newtown")
+    zoneinfo.reset_tzpath([tmp_path])
+    try:
+        with pytest.raises(comptroller.InvalidRequest, match="time zone Europe/Newtown"):
+            operator.reports.claims_summary("day", tz="Europe/Newtown")
+    finally:
+        zoneinfo.reset_tzpath()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -83,6 +84,18 @@ def test_an_invalid_host_of_a_proxy_is_unusable(monkeypatch: pytest.MonkeyPatch)
     service = comptroller.connect("http://elsewhere.invalid", attempts=1)
     with pytest.raises(errors.Unusable, match="the host name of a proxy is not valid"):
         service.claims.list()
+
+
+def test_an_invalid_text_of_a_load_is_not_a_host_of_a_proxy() -> None:
+    failure = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "not a name of idna")
+
+    def rows() -> Iterator[dict[str, Any]]:
+        yield CLAIM
+        raise failure
+
+    with pytest.raises(UnicodeDecodeError) as raised:
+        Elsewhere(httpx2.Response(200)).connect().load("claims", rows())
+    assert raised.value is failure
 
 
 @pytest.mark.parametrize(

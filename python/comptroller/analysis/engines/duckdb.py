@@ -77,10 +77,15 @@ class DuckDB:
         except duckdb.OutOfRangeException as error:
             raise OverflowError(str(error)) from error
         except duckdb.NotImplementedException as error:
-            if "TimeZone" not in str(error):
+            zone = values.get("tz")
+            if zone is None or self._knows_zone(zone):
                 raise
             # The system's database may have newer zones than DuckDB's.
-            raise invalid("tz", f"DuckDB does not know the time zone {values['tz']}") from error
+            raise invalid("tz", f"DuckDB does not know the time zone {zone}") from error
+
+    def _knows_zone(self, name: str) -> bool:
+        zones = self._connection.table_function("pg_timezone_names")
+        return bool(zones.filter(f"name = {plain.literal(name)}").fetchall())
 
     def sql(self, statement: Statement, values: Mapping[str, Any]) -> str:
         """Returns the SQL of a statement with its values, which `comptroller query` can run."""
