@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from comptroller.bulk.streams import Rows
     from comptroller.host import Host
 
-#: The types of SQL of members of an identity that are not text.
-_TYPES = {"timestamp": "TIMESTAMPTZ", "metadata": "MAP(VARCHAR, VARCHAR)"}
+#: The SQL types of the stored members of an identity, by their types.
+_TYPES = {
+    "id": "VARCHAR",
+    "string": "VARCHAR",
+    "timestamp": "TIMESTAMPTZ",
+    "metadata": "MAP(VARCHAR, VARCHAR)",
+}
 
 
 def write_export(
@@ -40,7 +45,7 @@ def write_export(
         # The lines leave out the members that are derived from controls, and the identities that
         # only their controls name; a stream has both, and would be of a later snapshot.
         types = {name: each["type"].removesuffix("?") for name, each in members(kind).items()}
-        columns = {name: _TYPES.get(types[name], "VARCHAR") for name in stored_members(kind)}
+        columns = {name: _TYPES[types[name]] for name in stored_members(kind)}
         lines = Lines(f"{folder}/lines.ndjson", columns)
         exported = host.export(kind, lines.path, "ndjson", parameters)
         return Exported(_write(lines, target, keys), exported.journal)
