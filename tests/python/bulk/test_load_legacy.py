@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from comptroller import Service
+from comptroller.bulk.legacy_controls import LEGACY_REASON_CODES
 from examples import EARLIER, KINDS, LATER, NOON, exported, line, loaded, outcome, short_line
 
 FLAGS: dict[str, dict[str, object]] = {
@@ -47,6 +48,11 @@ def test_an_implied_identity_gets_its_own_line(operator: Service, tmp_path: Path
     assert [i.id for i in operator.identities.list(control_types="CLOSED")] == ["alice"]
     assert outcome(operator, "identities", row) == "unchanged"
     assert operator.check()["ok"]
+
+
+def test_the_reason_codes_of_flags_are_those_of_the_core(operator: Service) -> None:
+    operator.identities.put(id="alice", **dict.fromkeys(FLAGS, True))
+    assert sorted(LEGACY_REASON_CODES) == sorted(each.reason_code for each in controls(operator))
 
 
 @pytest.mark.parametrize("flag", FLAGS)
