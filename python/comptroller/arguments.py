@@ -7,6 +7,7 @@ a time without a zone.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
@@ -32,6 +33,9 @@ Money: TypeAlias = str | Decimal | int
 #: The value of a filter; an array filter accepts one or several.
 Value: TypeAlias = str | bool | int | Decimal | datetime | date | UUID
 Filter: TypeAlias = Value | Iterable[Value] | None
+
+#: A character that the name of an input and other texts of the journal may not have.
+CONTROL_CHARACTER = re.compile(r"[\x00-\x1f]")
 
 _MAX_DEPTH = 32
 _MAX_FLOAT = sys.float_info.max

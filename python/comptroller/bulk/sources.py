@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -58,7 +57,6 @@ LoadSource: TypeAlias = (
 )
 
 _UNCHANGED = ColumnMapping()
-_CONTROLS = re.compile(r"[\x00-\x1f]")
 _FRAMES = {("polars", "DataFrame"), ("pyarrow", "Table")}
 
 
@@ -124,14 +122,14 @@ def open_source(
 def input_name(source: object) -> str | None:
     """Returns the name of the file of a load; None for rows and other objects.
 
-    It has ? for control characters.
+    Control characters become ?.
     """
     name: object = getattr(source, "name", source)  # an open file's, or a path
     if isinstance(name, os.PathLike):
         name = os.fsdecode(name)
     if not isinstance(name, str):
         return None
-    return _CONTROLS.sub("?", Path(name).name.encode(errors="replace").decode())
+    return arguments.CONTROL_CHARACTER.sub("?", Path(name).name.encode(errors="replace").decode())
 
 
 def _from_frame(source: Rows, work: _Work) -> Opened:
