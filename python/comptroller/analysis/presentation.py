@@ -146,8 +146,8 @@ def _totals(report: ReportRows, rows: polars.DataFrame) -> polars.DataFrame | No
     """Returns the sums of the columns that can be added, as one row; None if there is none.
 
     Amounts are added if all rows have one asset, and their sum has at most 20 digits before the
-    point. By address a claim counts several times, so
-    nothing can be added; a statement has its own row for the month.
+    point. By address a claim counts several times, so nothing can be added; a statement has its own
+    row for the month.
     """
     by_asset = "asset" in rows.columns and rows["asset"].n_unique() > 1
     units = {name: each.unit for name, each in report.definition.columns.items()}
@@ -173,18 +173,20 @@ def _totals(report: ReportRows, rows: polars.DataFrame) -> polars.DataFrame | No
     )
 
 
+_AMOUNT_LIMIT = 10**20  # an amount has at most 20 digits before the point
+
+
 def _fits(amounts: polars.Series) -> bool:
     """Whether the sum of amounts is an amount; polars would fail, or return another number."""
     with localcontext(prec=60):
         total: Decimal = sum(amounts.to_list(), Decimal(0))
-        return abs(total) < _LEAST_TOO_LARGE
+        return abs(total) < _AMOUNT_LIMIT
 
 
 def _table(frame: polars.DataFrame) -> dict[str, Any]:
     return {"columns": columns_of(frame), "totals": None, "csv": csv_of(frame), "more": 0}
 
 
-_LEAST_TOO_LARGE = 10**20
 #: The columns of counts and amounts whose rows can be added.
 _ADDITIVE = (
     *("claims", "confirmed_amount", "waiting_amount", "failed_amount", "confirmed", "waiting"),

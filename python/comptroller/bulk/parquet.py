@@ -27,7 +27,7 @@ _COLUMNS = {
 
 
 class Lines(NamedTuple):
-    """An NDJSON file of records, and the types of SQL of the members to read, by name."""
+    """An NDJSON file of records, and the SQL types of the members to read, by name."""
 
     path: str
     types: Mapping[str, str]
@@ -66,7 +66,7 @@ def write_dataset(source: Rows | Lines, path: str, keys: Sequence[str]) -> int:
 
 
 def quote_name(name: str) -> str:
-    """Returns a name as an identifier of SQL."""
+    """Returns a name as an SQL identifier."""
     escaped = name.replace('"', '""')
     return f'"{escaped}"'
 

@@ -30,8 +30,8 @@ _SLASH = ord("/")
 _SHARED = "xl/sharedStrings.xml"
 # Characters that XML has not, in the form of ECMA-376, 22.9.2.19; without surrogates.
 _ESCAPE = re.compile("_x((?![Dd][89A-Fa-f])[0-9A-Fa-f]{4})_")
-FAR_ESCAPE = re.compile(rb"_x[Ff]{3}[EeFf]_")
-_FAR_CHARACTERS = ("\ufffe", "\uffff")
+NONCHARACTER_ESCAPE = re.compile(rb"_x[Ff]{3}[EeFf]_")
+_NONCHARACTERS = ("\ufffe", "\uffff")
 _OF_CONTENT = ("v", "f", "is")
 
 
@@ -43,14 +43,14 @@ class SheetXml(NamedTuple):
         is_calculated: whether formulas have their values. A program that does not calculate
             writes 0 as the value of each.
         digits: how many digits at least the cells of a style show, if more than one.
-        far_texts: by their number, the shared texts with U+FFFE or U+FFFF, which python-calamine
-            does not decode.
+        noncharacter_texts: by their number, the shared texts with U+FFFE or U+FFFF, which
+            python-calamine does not decode.
     """
 
     data: bytes
     is_calculated: bool
     digits: dict[str, int]
-    far_texts: dict[str, str]
+    noncharacter_texts: dict[str, str]
 
 
 def read_xml(path: str, sheet: str) -> SheetXml:
@@ -67,7 +67,9 @@ def read_xml(path: str, sheet: str) -> SheetXml:
         data = archive.read(_part(archive, workbook, sheet))
         if b"\0" in data[:4]:
             raise ElementTree.ParseError("the sheet is not UTF-8")
-        return SheetXml(data, is_calculated, _digits_of_styles(archive), _far_texts(archive))
+        return SheetXml(
+            data, is_calculated, _digits_of_styles(archive), _noncharacter_texts(archive)
+        )
 
 
 def _normal_name(name: str) -> str:
@@ -187,9 +189,9 @@ def decode(text: str) -> str:
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
 
 
-def _far_texts(archive: ZipFile) -> dict[str, str]:
+def _noncharacter_texts(archive: ZipFile) -> dict[str, str]:
     """Returns the shared texts with U+FFFE or U+FFFF by their number."""
-    if _SHARED not in archive.namelist() or not _has_far_escape(archive):
+    if _SHARED not in archive.namelist() or not _has_noncharacter_escape(archive):
         return {}
     texts: dict[str, str] = {}
     number = 0
@@ -200,18 +202,18 @@ def _far_texts(archive: ZipFile) -> dict[str, str]:
             # Without the pronunciation, in elements rPh.
             parts = [*item.iterfind("{*}t"), *item.iterfind("{*}r/{*}t")]
             text = decode("".join(each.text or "" for each in parts))
-            if any(character in text for character in _FAR_CHARACTERS):
+            if any(character in text for character in _NONCHARACTERS):
                 texts[str(number)] = text
             number += 1
             item.clear()
     return texts
 
 
-def _has_far_escape(archive: ZipFile) -> bool:
+def _has_noncharacter_escape(archive: ZipFile) -> bool:
     last = b""
     with archive.open(_SHARED) as file:
         while part := file.read(1 << 20):
-            if FAR_ESCAPE.search(last + part):
+            if NONCHARACTER_ESCAPE.search(last + part):
                 return True
             last = part[-len(b"_xFFFE_") :]
     return False

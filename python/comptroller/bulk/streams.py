@@ -89,10 +89,11 @@ class ArrowRows(Rows):
     def to_pandas(self, amounts: str = "exact") -> pandas.DataFrame:
         """Returns all rows as a pandas frame: amounts as Arrow decimals, times aware.
 
-        Sums of Arrow decimals are exact up to 1.7e20. A larger one, also on the way to a mean, is
-        another number, without an error: reports leave it empty, `Service.query` fails, and after
-        ``astype(pandas.ArrowDtype(pyarrow.decimal256(76, 18)))`` it is exact. Sums of Python
-        Decimals would be rounded to the 28 digits of Python's context.
+        Sums of Arrow decimals are exact up to 1.7e20. A larger sum wraps around without an error.
+        So does a mean if the sum of its values is larger. Reports leave such a sum empty, and
+        `Service.query` fails. To add larger amounts, convert the column first with
+        ``astype(pandas.ArrowDtype(pyarrow.decimal256(76, 18)))``. Sums of Python Decimals would be
+        rounded to the 28 digits of Python's context.
 
         Args:
             amounts: exact; or float, for libraries that do not know decimals, such as Altair. A

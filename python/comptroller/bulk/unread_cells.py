@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from comptroller.bulk.sheet_xml import FAR_ESCAPE, SheetXml, column_of, decode
+from comptroller.bulk.sheet_xml import NONCHARACTER_ESCAPE, SheetXml, column_of, decode
 
 _MAY_BE_UNREAD = re.compile(rb"""<(\w+:)?f[\s/>]|\st=["']e["']""")
 _PLACE = re.compile(r"([A-Z]+)([0-9]+)")
@@ -40,9 +40,9 @@ def shown_cells(xml: SheetXml) -> Iterator[tuple[int, int, UnreadCell | str]]:
     Each with its row and column. Rows and columns begin with 0.
     """
     if (
-        not (xml.digits or xml.far_texts)
+        not (xml.digits or xml.noncharacter_texts)
         and _MAY_BE_UNREAD.search(xml.data) is None
-        and FAR_ESCAPE.search(xml.data) is None
+        and NONCHARACTER_ESCAPE.search(xml.data) is None
     ):
         return
     for _, cell in ElementTree.iterparse(io.BytesIO(xml.data)):
@@ -64,20 +64,20 @@ def shown_cells(xml: SheetXml) -> Iterator[tuple[int, int, UnreadCell | str]]:
             why = "is a formula that has no value; open the file in a spreadsheet and save it"
             found = UnreadCell(f"={formula.text or ''}", why)
         elif cell.get("t") == "s":
-            found = xml.far_texts.get(value)
+            found = xml.noncharacter_texts.get(value)
         elif cell.get("t") == "str":
-            found = _far_text(value)
+            found = _noncharacter_text(value)
         elif cell.get("t") == "inlineStr":
             parts = [*cell.iterfind("{*}is/{*}t"), *cell.iterfind("{*}is/{*}r/{*}t")]
-            found = _far_text("".join(each.text or "" for each in parts))
+            found = _noncharacter_text("".join(each.text or "" for each in parts))
         elif cell.get("t", "n") == "n" and cell.get("s") in xml.digits and value.isdecimal():
             found = value.zfill(xml.digits[cell.get("s", "")])
         if found is not None and place is not None:
             yield int(place[2]) - 1, column_of(place[1]), found
 
 
-def _far_text(text: str) -> str | None:
-    return decode(text) if FAR_ESCAPE.search(text.encode()) else None
+def _noncharacter_text(text: str) -> str | None:
+    return decode(text) if NONCHARACTER_ESCAPE.search(text.encode()) else None
 
 
 def merged(

@@ -152,7 +152,7 @@ def test_an_integer_of_39_digits_is_not_rounded(
 
 
 @pytest.mark.parametrize("part", ["\U0001f600", "a"])
-def test_a_cell_has_at_most_32767_units_of_utf_16(
+def test_a_cell_has_at_most_32767_utf_16_code_units(
     store: comptroller.Service, tmp_path: Path, part: str
 ) -> None:
     fitting = 32_767 // (len(part.encode("utf-16-le")) // 2)

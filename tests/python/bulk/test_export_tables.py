@@ -139,7 +139,7 @@ def test_amounts_of_an_excel_file_are_text(operator: Service, tmp_path: Path) ->
     assert row[header.index("amount")] == LINES["claims"]["amount"]
 
 
-def test_a_cell_has_at_most_32767_units_of_utf_16(operator: Service, tmp_path: Path) -> None:
+def test_a_cell_has_at_most_32767_utf_16_code_units(operator: Service, tmp_path: Path) -> None:
     pairs = {f"{number:064}": "\U0001f600" * 512 for number in range(40)}
     accounted(operator.load("identities", [line("identities", metadata=pairs)]))
     with pytest.raises(InvalidRequest, match=r"at most 32,767 UTF-16 code units"):
