@@ -36,11 +36,12 @@ _OPTIONS = {
     ),
     "input": (
         "the name of the file, which the journal records as given",
-        {"type": "string", "minLength": 1, "maxLength": 255, "pattern": schemas.TEXT},
+        {"type": "string", "minLength": 1, "maxLength": 255, "pattern": schemas.TEXT_PATTERN},
     ),
     "mapping": (
-        "how the file became these records, as JSON text; the journal records it as given",
-        {"type": "string", "pattern": schemas.TEXT, "contentMediaType": "application/json"},
+        "how the file became these records, as JSON text; the journal records it, with a space for"
+        " each line break",
+        {"type": "string", "contentMediaType": "application/json"},
     ),
 }
 # RFC 7240.

@@ -18,7 +18,7 @@ from comptroller.journal import Checkpoint
 Schema = dict[str, Any]
 
 _REFERENCE = "#/components/schemas/{name}"
-TEXT = r"^[^\u0000-\u001f]*$"
+TEXT_PATTERN = r"^[^\u0000-\u001f]*$"
 _DECIMAL = r"[0-9]{1,20}(\.[0-9]{1,18})?$"
 _MAX_VALUES = 100  # of an array in a query
 _LABEL = (1, 128)  # the default limits of a text, in characters
@@ -91,8 +91,8 @@ SCALARS: dict[str, Schema] = {
     "Metadata": {
         "type": "object",
         "maxProperties": 50,
-        "propertyNames": {"minLength": 1, "maxLength": 64, "pattern": TEXT},
-        "additionalProperties": {"type": "string", "maxLength": 512, "pattern": TEXT},
+        "propertyNames": {"minLength": 1, "maxLength": 64, "pattern": TEXT_PATTERN},
+        "additionalProperties": {"type": "string", "maxLength": 512, "pattern": TEXT_PATTERN},
         "examples": [{"desk": "7"}],
     },
 }
@@ -223,7 +223,7 @@ def _typed(field: Field, type: str, is_input: bool) -> Schema:
     if type == "string":
         least, most = field.lengths
         limits = {"minLength": least} | ({} if most is None else {"maxLength": most})
-        return {"type": "string", **limits, "pattern": TEXT}
+        return {"type": "string", **limits, "pattern": TEXT_PATTERN}
     if type == "timestamp" and is_input:
         return reference("TimestampInput")
     if field.may_be_negative:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -41,7 +40,6 @@ _PROGRESS_HEADERS = [(b"preference-applied", _PREFERS_PROGRESS), (b"x-accel-buff
 MAX_EXPORTS = 8
 _MAX_SPOOLING = 8
 _MAX_NAME = 255  # characters of the name of an input
-_CONTROL = re.compile(r"[\x00-\x1f]")
 
 
 class LoadsAndExports:
@@ -332,7 +330,7 @@ def _input_name(text: str | None) -> str | None:
         return None
     if not 0 < len(text) <= _MAX_NAME:
         raise invalid("input", f"must have 1 to {_MAX_NAME} characters")
-    if _CONTROL.search(text):
+    if arguments.CONTROL_CHARACTER.search(text):
         raise invalid("input", "has a control character; leave it out")
     return text
 
@@ -345,7 +343,8 @@ def _mapping(text: str | None) -> str | None:
         json.loads(text, object_pairs_hook=_refuse_duplicates)
     except (msgspec.DecodeError, RecursionError):
         raise invalid("mapping", "must be JSON text") from None
-    return _CONTROL.sub(" ", text)  # line breaks and tabs between tokens; JSON has no others
+    # In JSON text these are only the line breaks and tabs between tokens.
+    return arguments.CONTROL_CHARACTER.sub(" ", text)
 
 
 def _refuse_duplicates(members: list[tuple[str, object]]) -> None:

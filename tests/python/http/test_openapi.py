@@ -209,7 +209,7 @@ def test_deprecated_members_are_marked() -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.method} {row.path}")
 def test_an_operation_needs_its_scope_or_the_operators(row: Any) -> None:
     operation = OPERATIONS[row.operation]
-    of_operator = "operator:write" if operation["is_write"] else "operator:read"
+    of_operator = "operator:write" if operation["needs_write_scope"] else "operator:read"
     of_client = [] if row.path.startswith("/operator/") else [operation["scope"]]
     published = documented()[row.path, row.method]
     scopes = dict.fromkeys([*of_client, of_operator])
