@@ -168,8 +168,13 @@ def _query(frame: polars.DataFrame) -> Iterator[Query]:
     with duckdb.connect() as connection:
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL arrow_large_buffer_size = true")
-        connection.register("answer", rows_of(frame))
-        yield Query(connection, "FROM answer", "SELECT")
+        # Names of DuckDB ignore the case.
+        places = {name: f"c{place}" for place, name in enumerate(frame.columns)}
+        connection.register("answer", rows_of(frame.rename(places)))
+        query = Query(connection, "FROM answer", "SELECT")
+        columns = zip(query.columns, frame.columns, strict=True)
+        query.columns = [column._replace(name=name) for column, name in columns]
+        yield query
 
 
 class _Rows:

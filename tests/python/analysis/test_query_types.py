@@ -137,6 +137,13 @@ def test_every_file_has_the_same_text(
     assert (tmp_path / "page.csv").read_bytes() == (tmp_path / "x.csv").read_bytes()
 
 
+def test_names_that_differ_in_case_stay(store: comptroller.Service, tmp_path: Path) -> None:
+    found = store.query('SELECT 1 AS a, 2 AS "A", [3] AS "á"')
+    found.to_csv(tmp_path / "x.csv")
+    for text in ((tmp_path / "x.csv").read_text("utf-8"), found.section(1)["listed"][0]["csv"]):
+        assert text.splitlines() == ["a,A,á", "1,2,[3]"]
+
+
 WIDEST = "'170141183460469231731687303715884105727'"
 
 
