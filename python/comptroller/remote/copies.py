@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import cache
 from itertools import islice
 from tempfile import TemporaryFile
@@ -18,7 +17,14 @@ from comptroller.bulk.legacy_controls import LEGACY_REASON_CODES
 from comptroller.bulk.loading import LoadResult
 from comptroller.bulk.readers import PieceReader
 from comptroller.description import core_description, derived_members, members, record_members
-from comptroller.errors import Forbidden, InvalidRequest, NotFound, unavailable, unusable
+from comptroller.errors import (
+    Forbidden,
+    InvalidRequest,
+    NotFound,
+    from_os_error,
+    unavailable,
+    unusable,
+)
 from comptroller.remote.calls import Parameters
 
 Row = dict[str, Any]
@@ -63,7 +69,8 @@ class Copy:
 
     Raises:
         InvalidRequest: a filter or a column is unknown.
-        Unusable: this version cannot load a record, or the disk is full.
+        Unusable: this version cannot load a record.
+        Unavailable: the disk is full.
     """
 
     def __init__(
@@ -125,28 +132,32 @@ class Copy:
         return [("include_balance", "true")] if self._has_balances else []
 
     def _fill(self, parameters: Parameters) -> None:
-        with TemporaryFile() as beside:
-            if self._kind == "balances" and self._is_operator:
-                # A balance can be loaded only if its address exists.
-                beside.writelines(self._origin.export_pieces("balances", parameters))
-                ids = [("id", value) for name, value in parameters if name == "address_id"]
-                self._load("reward-addresses", self._origin.export_pieces("reward-addresses", ids))
-            elif self._is_operator and self._kind != "identities" and not self._has_balances:
-                self._load(self._kind, self._origin.export_pieces(self._kind, parameters))
-            else:
-                self._load(self._kind, self._list_records(parameters, beside))
-            if beside.tell():
-                beside.seek(0)
-                self._load(_KIND_BESIDE[self._kind], iter(lambda: beside.read(1 << 16), b""))
+        try:
+            with TemporaryFile() as beside:
+                self._fill_with(beside, parameters)
+        except OSError as error:
+            why = error.strerror or error
+            raise from_os_error(error, f"the temporary copy cannot be written: {why}") from error
+
+    def _fill_with(self, beside: IO[bytes], parameters: Parameters) -> None:
+        if self._kind == "balances" and self._is_operator:
+            # A balance can be loaded only if its address exists.
+            beside.writelines(self._origin.export_pieces("balances", parameters))
+            ids = [("id", value) for name, value in parameters if name == "address_id"]
+            self._load("reward-addresses", self._origin.export_pieces("reward-addresses", ids))
+        elif self._is_operator and self._kind != "identities" and not self._has_balances:
+            self._load(self._kind, self._origin.export_pieces(self._kind, parameters))
+        else:
+            self._load(self._kind, self._list_records(parameters, beside))
+        if beside.tell():
+            beside.seek(0)
+            self._load(_KIND_BESIDE[self._kind], iter(lambda: beside.read(1 << 16), b""))
 
     def _list_records(self, parameters: Parameters, beside: IO[bytes]) -> Iterator[bytes]:
         """Yields the listed records as lines; writes their controls or balances to `beside`."""
         pages = self._list_pages(parameters, beside)
         if self._leaves_out_implied:
-            try:
-                yield from self._without_implied(pages)
-            except sqlite3.Error as error:
-                raise unavailable(f"the temporary copy cannot be written: {error}") from error
+            yield from self._without_implied(pages)
         else:
             for page in pages:
                 yield _encode_lines([_drop_derived(self._kind, row) for row in page])
@@ -163,7 +174,7 @@ class Copy:
 
     def _without_implied(self, pages: Iterable[list[Row]]) -> Iterator[bytes]:
         """Yields the lines of the identities that were not created by a load of their controls."""
-        with TemporaryFile() as lines, closing(_Candidates()) as candidates:
+        with TemporaryFile() as lines, closing(_Candidates()) as candidates, _full_disks():
             count = 0
             for page in pages:
                 candidates.add(
@@ -240,10 +251,23 @@ class Copy:
             )
 
 
+@contextmanager
+def _full_disks() -> Iterator[None]:
+    """Raises Unavailable for an error of a temporary database."""
+    import sqlite3
+
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise unavailable(f"the temporary copy cannot be written: {error}") from error
+
+
 class _Candidates:
     """Identities that may be implied, in a temporary file, because there may be millions."""
 
     def __init__(self) -> None:
+        import sqlite3  # which no other use of a client needs
+
         # The core may read the lines in another thread.
         self._database = sqlite3.connect("", check_same_thread=False)
         self._database.execute(

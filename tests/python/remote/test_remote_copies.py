@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import sqlite3
@@ -264,9 +265,18 @@ def test_a_client_without_implied_identities_does_not_read_the_feed(tmp_path: Pa
     assert not origin.has_read_changes
 
 
-def test_an_export_that_fills_the_disk_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "failure",
+    [
+        sqlite3.OperationalError("database or disk is full"),
+        OSError(errno.ENOSPC, "the disk is full"),
+    ],
+)
+def test_an_export_that_fills_the_disk_is_refused(
+    monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
     def without_space(*_given: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
+        raise failure
 
     monkeypatch.setattr(copies._Candidates, "add", without_space)
     with pytest.raises(errors.Unavailable, match="disk is full"):
