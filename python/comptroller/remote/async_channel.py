@@ -24,7 +24,7 @@ from typing import Any, Generic, TypeVar
 import httpx2
 
 from comptroller.errors import unsupported
-from comptroller.remote.channel import AsyncClock, Content, Lock
+from comptroller.remote.channel import AsyncClock, Content, Lock, pieces_of_content
 
 R = TypeVar("R")
 
@@ -92,7 +92,7 @@ class AsyncChannel:
         job = self._job()
 
         async def body() -> AsyncIterator[bytes]:
-            iterator = pieces()
+            iterator = pieces_of_content(pieces())
             while (piece := await job.call(lambda: next(iterator, None))) is not None:
                 if piece:
                     yield piece

@@ -105,6 +105,18 @@ class Channel(Protocol):
         """Closes the connections; closing again does nothing."""
 
 
+def pieces_of_content(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Yields the pieces of a body.
+
+    Their UnicodeError has the attribute `is_of_content`: a host of a proxy raises the same class.
+    """
+    try:
+        yield from pieces
+    except UnicodeError as error:
+        vars(error)["is_of_content"] = True
+        raise
+
+
 class BlockingChannel:
     """A channel whose calls block the calling thread. Threads may share an instance."""
 
@@ -135,7 +147,7 @@ class BlockingChannel:
 
     def content(self, pieces: Callable[[], Iterator[bytes]]) -> Content:
         """Returns the pieces that are not empty."""
-        return lambda: filter(None, pieces())
+        return lambda: filter(None, pieces_of_content(pieces()))
 
     def run(self, work: Coroutine[Any, Any, R]) -> R:
         """Executes a coroutine, which never suspends; returns its result."""

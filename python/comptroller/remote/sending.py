@@ -200,7 +200,7 @@ class Sender:
                 "invalid-request", 400, f"{place} is not a valid URL: {error}"
             ) from error
         except UnicodeError as error:
-            if getattr(error, "encoding", "idna") != "idna":  # of the content
+            if getattr(error, "is_of_content", False):
                 raise
             # Python's resolver raises it for a label of an invalid length; base_url has none.
             raise unusable(

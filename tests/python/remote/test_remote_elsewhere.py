@@ -86,14 +86,19 @@ def test_an_invalid_host_of_a_proxy_is_unusable(monkeypatch: pytest.MonkeyPatch)
         service.claims.list()
 
 
-def test_an_invalid_text_of_a_load_is_not_a_host_of_a_proxy() -> None:
-    failure = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "not a name of idna")
-
+@pytest.mark.parametrize(
+    "failure",
+    [
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "not a name of idna"),
+        UnicodeError("UTF-16 stream does not start with BOM"),
+    ],
+)
+def test_an_invalid_text_of_a_load_is_not_a_host_of_a_proxy(failure: UnicodeError) -> None:
     def rows() -> Iterator[dict[str, Any]]:
         yield CLAIM
         raise failure
 
-    with pytest.raises(UnicodeDecodeError) as raised:
+    with pytest.raises(UnicodeError) as raised:
         Elsewhere(httpx2.Response(200)).connect().load("claims", rows())
     assert raised.value is failure
 
