@@ -98,6 +98,27 @@ TEST_CASE("a write waits for the disk, and not long for the process; a bulk writ
   }
 }
 
+TEST_CASE("behind a pooler, the settings are those of each write") {
+  if (!server_address()) return;
+  const TestDatabase database;
+  database.open();
+  PostgresqlConnection first(database.connect(), nullptr);
+  first.execute(
+      "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off',"
+      " current_database()); END $$");
+  PostgresqlConnection connection(database.connect(), nullptr);
+  connection.set_behind_pooler();
+  connection.set_up(true);
+  CHECK(settings_of(connection) == "off 0 on");
+  connection.begin_write(std::chrono::seconds(1));
+  CHECK(settings_of(connection) == "on 1min off");
+  connection.roll_back();
+  connection.begin_bulk(std::chrono::seconds(1), false);
+  CHECK(settings_of(connection) == "on 0 off");
+  connection.roll_back();
+  CHECK(settings_of(connection) == "off 0 on");
+}
+
 TEST_CASE("writes that wait for each other both succeed") {
   if (!server_address()) return;
   Counters counters;
