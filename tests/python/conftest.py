@@ -152,6 +152,13 @@ def open_as(store_path: Path) -> Iterator[Callable[..., comptroller.Service]]:
 
 
 @pytest.fixture
+def here(tmp_path: Path) -> Iterator[comptroller.Service]:
+    """The target store of a pull."""
+    with comptroller.open(tmp_path / "here.db") as service:
+        yield service
+
+
+@pytest.fixture
 def operator(open_as: Callable[..., comptroller.Service]) -> comptroller.Service:
     """The operator of the test's store."""
     return open_as()

@@ -289,8 +289,7 @@ void PostgresqlConnection::prefer_requests() {
 // are set in each of its transactions.
 void PostgresqlConnection::set_up(bool is_writer) {
   const bool is_pooled = is_behind_pooler();
-  // The last column is the value of the role, the database or the server that is replaced; null for
-  // any.
+  // `replaced` is the default value of the session that may be replaced; null if any may.
   Query settings = query(
       "SELECT name, value, CASE WHEN ?1 = 0 THEN set_config(name, value, false) END"
       " FROM (VALUES ('enable_seqscan', 'off', true, NULL),"

@@ -70,9 +70,9 @@ class PostgresqlConnection final : public Connection, public Channel {
   // server.
   void prefer_requests();
   // From now on statements read by indexes, because plans are kept, and a table that is empty when
-  // its plan is made may grow; a commit waits for the disk; and the server frees the locks of a
-  // machine that is gone. Those of a writer, but not of its bulk writes, it frees, too, if the
-  // process does nothing for a minute.
+  // its plan is made may grow; a commit waits for the disk; and the server ends the connection if
+  // this machine is gone. It also ends a writer's transaction, unless that is a bulk write, if the
+  // process sends nothing for a minute.
   void set_up(bool is_writer);
 
   // Begins a snapshot that sees what an exported one sees.

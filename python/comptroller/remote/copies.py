@@ -174,7 +174,7 @@ class Copy:
 
     def _without_implied(self, pages: Iterable[list[Row]]) -> Iterator[bytes]:
         """Yields the lines of the identities that were not created by a load of their controls."""
-        with TemporaryFile() as lines, closing(_Candidates()) as candidates, _full_disks():
+        with TemporaryFile() as lines, closing(_Candidates()) as candidates, _translated_errors():
             count = 0
             for page in pages:
                 candidates.add(
@@ -252,7 +252,7 @@ class Copy:
 
 
 @contextmanager
-def _full_disks() -> Iterator[None]:
+def _translated_errors() -> Iterator[None]:
     """Raises Unavailable for an error of a temporary database."""
     import sqlite3
 

@@ -36,13 +36,6 @@ def remote_as(store_path: Path) -> Iterator[Opener]:
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Iterator[comptroller.Service]:
-    """The target store."""
-    with comptroller.open(tmp_path / "here.db") as service:
-        yield service
-
-
-@pytest.fixture
 def sampled(operator: comptroller.Service, tmp_path: Path) -> comptroller.Service:
     """The operator of the source store, which has a sample of acme."""
     comptroller.sample("all", 300, seed=5, customer="acme", out=tmp_path / "sample")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,13 +26,6 @@ MAKE: dict[str, Callable[..., dict[str, Any]]] = {
     "orchestrations": lambda status, **members: orchestration(status=status, **members),
 }
 DONE = {"claims": "CONFIRMED", "orchestrations": "COMPLETED"}
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[comptroller.Service]:
-    """The target store."""
-    with comptroller.open(tmp_path / "here.db") as service:
-        yield service
 
 
 def counts(result: LoadResult) -> tuple[int, int, int, int]:

@@ -14,16 +14,7 @@ from lines import at, control, identity, load
 pytest.importorskip("httpx2")
 
 from comptroller.bulk.pulling import pull
-from in_process import opener
-
-FEEDLESS = ["identity:read_identity", "identity:read_identity_control"]
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Iterator[comptroller.Service]:
-    """The target store."""
-    with comptroller.open(tmp_path / "here.db") as service:
-        yield service
+from in_process import FEEDLESS, opener
 
 
 @pytest.fixture(params=[None, FEEDLESS], ids=["feed", "no-feed"])

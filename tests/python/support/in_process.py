@@ -25,6 +25,8 @@ from comptroller.http.authentication import Caller
 from comptroller.http.problems import Refusal, problem
 
 URL = "https://service.test"
+# The scopes of a client without the change feed.
+FEEDLESS = ["identity:read_identity", "identity:read_identity_control"]
 
 
 class InProcess(httpx2.BaseTransport):

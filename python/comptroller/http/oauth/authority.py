@@ -130,8 +130,7 @@ def _secrets_of(store: str | Service) -> tuple[SecretDocument, SecretDocument]:
 def _share_keys(service: Service, key_file: SecretDocument) -> None:
     """Registers the keys of the state folder before it encrypts the signing keys of a database.
 
-    Otherwise a wrong folder could encrypt them, for which the servers with the right one lack the
-    key.
+    Otherwise a wrong folder could encrypt them with a key that the other servers lack.
     """
     host = cast("LocalHost", service.host)  # see _secrets_of
     if host.is_read_only:
