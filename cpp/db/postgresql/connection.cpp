@@ -292,7 +292,7 @@ void PostgresqlConnection::set_up(bool is_writer) {
   // `replaced` is the default value of the session that may be replaced; null if any may.
   Query settings = query(
       "SELECT name, value, CASE WHEN ?1 = 0 THEN set_config(name, value, false) END"
-      " FROM (VALUES ('enable_seqscan', 'off', true, NULL),"
+      " FROM (VALUES ('enable_seqscan', 'off', true, NULL), ('jit', 'off', true, NULL),"
       " ('synchronous_commit', 'on', true, 'off'),"
       " ('idle_in_transaction_session_timeout', '60s', ?2 <> 0, '0'),"
       " ('tcp_keepalives_idle', '30', ?1 = 0, '0'), ('tcp_keepalives_interval', '10', ?1 = 0, '0'),"

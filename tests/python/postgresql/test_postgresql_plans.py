@@ -201,6 +201,32 @@ def test_a_page_has_the_records_of_new_customers(server: Server, store_path: str
             assert [each["id"] for each in answer["items"]] == [f"of-{number}"]
 
 
+def test_no_statement_of_a_request_is_compiled(server: Server, store_path: str) -> None:
+    """To compile a statement (JIT) takes longer than all other statements of a write."""
+    if server.execute("SELECT pg_jit_available()") != [("t",)]:
+        pytest.skip("this PostgreSQL compiles nothing")
+    database, log = urlsplit(store_path).path[1:], server.folder / "log"
+    for name, value in (_SETTINGS | {"jit": "on"}).items():
+        server.execute(f"ALTER DATABASE {database} SET {name} = '{value}'")
+
+    def plans(start: int) -> list[dict[str, Any]]:
+        return [json.loads(found[1]) for found in _PLAN.finditer(log.read_bytes()[start:])]
+
+    start = log.stat().st_size
+    with comptroller.open(store_path) as svc:
+        svc.identities.put(id="alice", idempotency_key="once")
+        svc.controls.create(identity_id="alice", type="CLOSED", reason_code="LEFT")
+        assert len(svc.changes.list().items) == 2  # gives the entries their places in the journal
+        assert svc.controls.list(identity_id="alice").items
+    found = plans(start)
+    assert len(found) > 10
+    assert [each for each in found if "JIT" in each] == []
+    server.execute(f"ALTER DATABASE {database} SET jit_above_cost = 0")
+    start = log.stat().st_size
+    server.execute("SELECT count(*) FROM journal", database)
+    assert ["JIT" in each for each in plans(start)] == [True]
+
+
 def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield plan
     for inner in plan.get("Plans", ()):
