@@ -14,11 +14,12 @@ import click
 
 from comptroller.cli import screen
 from comptroller.cli.load_results import account, describe_outcome, members, show_faults
-from comptroller.cli.options import actor_option, db_option, json_option
+from comptroller.cli.options import actor_option, db_option, json_option, options_given
 from comptroller.cli.parameters import (
     Assignment,
     Kind,
     NamedPath,
+    assigned,
     decimal_option,
     separator_option,
     sheet_option,
@@ -27,6 +28,11 @@ from comptroller.values import KINDS
 
 if TYPE_CHECKING:
     from comptroller.bulk.loading import LoadResult
+
+#: The parameters of a load of a folder; others are of the one file of a kind.
+_OF_FOLDERS = ("kind", "customer", "keep_going", "db", "state", "actor", "as_json")
+#: Options that ask for output that `--suggest` does not have.
+_OF_LOADS = ("--rejects", "--json")
 
 
 @click.command()
@@ -106,15 +112,19 @@ def load(
     \b
     KIND is one of identities, controls, orchestrations, payout-groups,
     reward-addresses, claims, balances. A FOLDER has a file for each kind,
-    such as claims.ndjson; each file is a separate load.
+    such as claims.ndjson; each file is a separate load. Of the options, a
+    FOLDER takes --customer, --keep-going, --db, --actor and --json.
     """  # noqa: D301
     if file is None:
-        if dry_run:
-            raise click.UsageError("--dry-run is for one kind; later kinds need the earlier ones")
-        return _load_folder(_folder(kind, ctx), customer, keep_going, db, actor, as_json)
+        folder = _folder(kind, ctx)
+        _refuse(options_given(ctx, besides=_OF_FOLDERS), "not for a folder; give KIND FILE")
+        return _load_folder(folder, customer, keep_going, db, actor, as_json)
+    if suggest:
+        _refuse([name for name in options_given(ctx) if name in _OF_LOADS], "not for --suggest")
     kind = Kind(KINDS).convert(kind, ctx.command.params[0], ctx)
     _require_readable(file)
-    columns |= {"rename": dict(rename) or None, "constants": dict(constant) or None}
+    columns["rename"] = assigned("--rename", rename)
+    columns["constants"] = assigned("--constant", constant)
     source: Any = screen.standard_input() if file == "-" else file
     if suggest:
         from comptroller.bulk.mapping_files import read_mapping
@@ -149,7 +159,7 @@ def load(
         screen.write_json({**members(result), "dry_run": dry_run, "interrupted": interrupted})
     else:
         screen.show(account({kind: result}))
-        show_faults(result, rejects)
+        show_faults(result, f"{rejects} has all" if rejects else None)
         if ended_by is None:
             click.echo()
             click.echo(describe_outcome(result, dry_run=dry_run))
@@ -161,6 +171,12 @@ def load(
         return 130
     click.echo(f"comptroller: the load ended early; {outcome}", err=True)
     raise ended_by
+
+
+def _refuse(options: list[str], why: str) -> None:
+    """Raises UsageError if there are options, which it names."""
+    if options:
+        raise click.UsageError(f"{', '.join(options)}: {why}")
 
 
 def _folder(given: str, ctx: click.Context) -> str:
@@ -186,7 +202,7 @@ def _load_folder(
 ) -> int:
     from comptroller.bulk.folders import files_of_kinds
 
-    files_of_kinds(folder)  # raises for an invalid folder before a store is created
+    files = files_of_kinds(folder)  # raises for an invalid folder before a store is created
     with screen.open_for_writing(db, actor) as svc, screen.progress(f"loading {folder}") as advance:
         results = svc.load_all(
             folder, customer_id=customer, keep_going=keep_going, progress=advance
@@ -195,8 +211,8 @@ def _load_folder(
         screen.write_json({kind: members(result) for kind, result in results.items()})
     else:
         screen.show(account(results))
-        for result in results.values():
-            show_faults(result)
+        for kind, result in results.items():
+            show_faults(result, advice=f"load {kind} {files[kind]} --rejects FILE.csv writes all")
         *_, (kind, last) = results.items()
         click.echo()
         if last.committed:

@@ -43,15 +43,14 @@ def members(result: LoadResult) -> dict[str, Any]:
     return plain
 
 
-def show_faults(result: LoadResult, rejects: str | None = None) -> None:
-    """Print the rejected lines, of which the file `rejects` has all, and the unknown members."""
+def show_faults(result: LoadResult, advice: str | None = None) -> None:
+    """Print the first rejected lines, the advice on the others, and the unknown members."""
     if result.rejections:
         click.echo()
         screen.show(rejections(result))
         left = result.rejected - min(len(result.rejections), _SHOWN_REJECTIONS)
         if left:
-            all_of_them = f"{rejects} has all" if rejects else "--rejects FILE.csv writes all"
-            click.echo(f"... and {left:,} more; {all_of_them}")
+            click.echo(f"... and {left:,} more; {advice or '--rejects FILE.csv writes all'}")
             click.echo()
             screen.show(summary(result))
     if result.unknown_members:

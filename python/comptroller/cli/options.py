@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 import click
@@ -135,6 +135,17 @@ def state_of(db: str) -> str | None:
     if state is not None:
         raise click.UsageError("--state is the folder of a database; leave it out for a file")
     return None
+
+
+def options_given(ctx: click.Context, besides: Collection[str] = ()) -> list[str]:
+    """Return the options on the command line, by the names of their help, besides parameters."""
+    return [
+        param.secondary_opts[0] if ctx.params.get(name) is False else param.opts[0]
+        for param in ctx.command.params
+        if (name := str(param.name)) not in besides
+        and isinstance(param, click.Option)
+        and _is_typed(ctx, param)
+    ]
 
 
 def _is_typed(ctx: click.Context, param: click.Parameter) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -30,6 +31,18 @@ class Assignment(click.ParamType[tuple[str, str]]):
         if not name or not equals:
             self.fail(f"{value!r} has no name and value; give NAME=VALUE", param, ctx)
         return name, given
+
+
+def assigned(option: str, pairs: Iterable[tuple[str, str]]) -> dict[str, str] | None:
+    """Return the values of a repeatable option by name; None if there are none.
+
+    Raises UsageError if a name has two values.
+    """
+    values: dict[str, str] = {}
+    for name, value in pairs:
+        if values.setdefault(name, value) != value:
+            raise click.UsageError(f"{option}: {name} has two values; give one of them")
+    return values or None
 
 
 class NamedPath(click.Path):

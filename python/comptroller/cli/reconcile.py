@@ -10,7 +10,7 @@ import click
 from comptroller.cli import screen
 from comptroller.cli.load import load
 from comptroller.cli.options import db_option, json_option
-from comptroller.cli.parameters import Assignment, Kind, NamedPath
+from comptroller.cli.parameters import Assignment, Kind, NamedPath, assigned
 from comptroller.display.html import TableColumn
 from comptroller.values import KINDS
 
@@ -59,8 +59,8 @@ def reconcile(
     comptroller reconcile claims theirs.csv --on tx_hash
     comptroller reconcile claims theirs.xlsx --on tx_hash --map bank.toml --out differences.xlsx
     """  # noqa: D301
-    columns["rename"] = dict(columns["rename"]) or None
-    columns["constants"] = dict(columns.pop("constant")) or None
+    columns["rename"] = assigned("--rename", columns["rename"])
+    columns["constants"] = assigned("--constant", columns.pop("constant"))
     filters: defaultdict[str, list[str]] = defaultdict(list)
     for name, value in where:
         filters[name].append(value)

@@ -13,9 +13,10 @@ from command_line import GOOD, MIXED, Run, claim, lines
 from comptroller import values
 from places import ROOT
 
-pytest.importorskip("click")
+click = pytest.importorskip("click")
 pytest.importorskip("rich")
 
+from comptroller.cli.load import load  # noqa: E402
 
 COMMANDS = [
     *("demo", "sample", "load", "export", "report", "query", "reconcile"),
@@ -56,6 +57,36 @@ def test_a_folder_is_loaded_with_one_command(run: Run, tmp_path: Path) -> None:
     assert "orchestrations" not in ended.out
 
 
+def test_a_folder_takes_no_option_of_one_file(run: Run, tmp_path: Path) -> None:
+    """Ignored, `--decimal ,` would store 1.655 for one thousand six hundred and fifty-five."""
+    (tmp_path / "claims.ndjson").write_bytes(GOOD)
+    accepted = {"customer", "keep_going", "db", "state", "actor", "as_json"}
+    checked = [
+        option
+        for option in load.params
+        if isinstance(option, click.Option) and option.name not in accepted
+    ]
+    assert len(checked) == 13
+    for option in checked:
+        for name in (*option.opts, *option.secondary_opts):
+            pair = "a=b" if option.multiple else "x"
+            value = option.type.choices[0] if isinstance(option.type, click.Choice) else pair
+            words = [name] if option.is_flag else [name, value]
+            ended = run("load", str(tmp_path), "--keep-going", "--db", "a.db", *words)
+            assert (ended.code, ended.out) == (2, "")
+            assert f"Error: {name}: not for a folder; give KIND FILE" in ended.err
+    ended = run("load", str(tmp_path), "--monthfirst", "--tz", "UTC", "--json", "--db", "a.db")
+    assert "Error: --tz, --monthfirst: not for a folder" in ended.err
+    assert not (tmp_path / "a.db").exists()
+
+
+def test_the_command_that_writes_the_rejects_of_a_folder_is_named(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "claims.ndjson"
+    file.write_bytes(lines(*(claim(f"c-{number}", amount="-") for number in range(30))))
+    ended = run("load", str(tmp_path), "--db", "a.db")
+    assert f"... and 10 more; load claims {file} --rejects FILE.csv writes all" in ended.out
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -90,7 +121,10 @@ def test_the_store_may_be_named_before_the_command(
         (["load", "claims"], "Missing argument 'FILE'"),
         (["load", "nowhere"], "nowhere is not a folder"),
         (["load", __file__], f"name the kind of the records: comptroller load KIND {__file__}"),
-        (["load", ".", "--dry-run"], "--dry-run is for one kind"),
+        (["load", ".", "--dry-run"], "--dry-run: not for a folder; give KIND FILE"),
+        (["load", "claims", "-", "--suggest", "--json"], "--json: not for --suggest"),
+        (["load", "claims", "-", "--rename", "a=id", "--rename", "a=amount"], "a has two values"),
+        (["reconcile", "claims", "-", "--on=id", "--constant=x=1", "--constant=x=2"], "x has two"),
         (["--db", "a.db", "sample", "claims"], "sample has no option --db"),
         (["laod"], "Did you mean 'load'?"),
         (["report", "failure"], "Did you mean 'failures'?"),
