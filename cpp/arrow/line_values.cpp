@@ -104,6 +104,9 @@ std::int64_t ticks_of(char unit) {
 LineValues::LineValues(const ArrowSchema& schema, std::string path, Use use)
     : path_(std::move(path)), opening_(opening_of(name_of(schema))), use_(use) {
   read_format(schema);
+  if (use == Use::text && (kind_ == Kind::date || kind_ == Kind::timestamp)) {
+    refuse("is a date or a time, and the member is text; cast the column to text");
+  }
   if (schema.dictionary != nullptr && kind_ == Kind::integer) {
     kind_ = Kind::dictionary;
     children_.emplace_back(*schema.dictionary, path_, use);
@@ -153,6 +156,9 @@ void LineValues::read_format(const ArrowSchema& schema) {
   } else if (format == "tdD") {
     kind_ = Kind::date;
     read_number_ = &number<std::int32_t>;
+  } else if (format == "tdm") {  // a date in milliseconds
+    kind_ = Kind::timestamp;
+    ticks_per_second_ = ticks_of('m');
   } else if (format == "w:16" && extension_of(schema) == "arrow.uuid") {
     kind_ = Kind::uuid;
   } else if (format == "e" || format == "f" || format == "g") {
@@ -255,9 +261,11 @@ void LineValues::write(json::JsonWriter& out, const ArrowArray& array, std::int6
     case Kind::uuid:
       return write_uuid(out, bytes_of(array, 1, 16 * index, 16));
     case Kind::floating:
-      throw Error::invalid(path_,
-                           "is a float, which is not exact; give text or decimals, or "
-                           "floats=\"shortest\" for the shortest decimal of each float");
+      throw Error::invalid(
+          path_, use_ == Use::amount
+                     ? "is a float, which is not exact; give text or decimals, or "
+                       "floats=\"shortest\" for the shortest decimal of each float"
+                     : "is a float, and the member is no number; cast the column to text");
     case Kind::dictionary:
       return children_.front().write(out, *array.dictionary, code_at(array, index));
     case Kind::list:

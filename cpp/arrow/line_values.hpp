@@ -32,6 +32,7 @@ inline bool bit_at(const void* bits, std::int64_t index) {
 enum class Use : std::uint8_t {
   value,
   amount,    // its values; integers as text
+  text,      // its values, which must not be times
   document,  // its values; text that is a JSON array or object as that
   boolean,   // its values; the text true or false, in any case, as that
   counted,   // 0 in place of each value, whatever its type
@@ -61,8 +62,8 @@ class LineValues {
     return children_.front().is_set(*array.dictionary, code_at(array, index));
   }
   // Writes a value, null if it is unset (which NaN is). A date is its start in UTC. Throws
-  // invalid_request, which names the column, for a type whose values have no exact meaning as a
-  // member: a float, a timestamp without a zone, bytes.
+  // invalid_request, which names the column, for a type whose values have no exact meaning as the
+  // member: a float, a timestamp without a zone, bytes, a time as a text.
   void write(json::JsonWriter& out, const ArrowArray& array, std::int64_t row) const;
   // Writes the record at an index of the buffers, even if its own validity is unset; `empty` if no
   // member is set.

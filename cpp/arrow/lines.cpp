@@ -24,9 +24,12 @@ Use use_of(std::string_view name) {
       constexpr StorageClass storage = store::storage_class<T>();
       constexpr bool is_document =
           storage == StorageClass::document || storage == StorageClass::addresses;
+      constexpr bool is_text = storage == StorageClass::text || storage == StorageClass::symbol ||
+                               storage == StorageClass::identifier || storage == StorageClass::hash;
       use = storage == StorageClass::amount    ? Use::amount
             : storage == StorageClass::boolean ? Use::boolean
             : is_document                      ? Use::document
+            : is_text                          ? Use::text
                                                : Use::value;
     }
   });

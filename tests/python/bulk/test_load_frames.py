@@ -188,6 +188,10 @@ def test_empty_cells_are_unset_members(operator: Service, array: Any) -> None:
         ("amount", pa.array([1.5], pa.float32()), "is a float"),
         ("created_at", pa.array([NOON_TIME.replace(tzinfo=None)]), "no time zone"),
         ("created_at", pa.array([1], pa.time64("us")), "ttu"),
+        ("claim_schedule_id", pa.array([NOON_TIME.date()]), "is a date or a time"),
+        ("claim_schedule_id", pa.array([NOON_TIME.date()], pa.date64()), "is a date or a time"),
+        ("id", pa.array([NOON_TIME]), "is a date or a time"),
+        ("id", pa.array([1.0]), "is a float, and the member is no number"),
         ("id", pa.array([b"a"]), "is bytes"),
         ("id", pa.array([b"a" * 16], pa.binary(16)), "is bytes"),
     ],
@@ -225,10 +229,11 @@ def test_nan_is_an_unset_member(operator: Service, type: Any) -> None:
     assert "amount: " in rejected.rejections[0].message
 
 
-def test_a_date_is_its_start_and_a_uuid_an_id(operator: Service) -> None:
+@pytest.mark.parametrize("type", [pa.date32(), pa.date64()])
+def test_a_date_is_its_start_and_a_uuid_an_id(operator: Service, type: Any) -> None:
     group = uuid.UUID(int=7)
     groups = pa.array([group.bytes], pa.uuid())
-    days = pa.array([NOON_TIME.date()])
+    days = pa.array([NOON_TIME.date()], type)
     assert loaded(operator, claims(created_at=days, payout_group_id=groups)).inserted == 1
     (claim,) = operator.claims.list().items
     assert (claim.created_at, claim.payout_group_id) == (
