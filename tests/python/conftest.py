@@ -23,8 +23,9 @@ from hypothesis import settings
 # Disabled, because a loaded machine must not fail tests; derandomized for reproducible failures.
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("suite")
-# Commands inherit ignored signals, such as SIGHUP under nohup.
+# Commands inherit ignored signals: SIGHUP under nohup, SIGINT in the background of a script.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Nearly half of the time, for what rarely breaks alone: browsers, notebooks, documents, fuzzed
 #: requests, other servers, kills.

@@ -21,6 +21,9 @@ import pytest
 import results
 from promises import PROMISES
 
+# Commands inherit an ignored signal, such as that of a run in the background of a script.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 MINUTES_OF_A_TEST = 10
 MINUTES_OF_ALL = 60
 MINUTES_OF_ONE_PROMISE = 180
