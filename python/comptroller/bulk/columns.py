@@ -29,12 +29,13 @@ GROUPED_NUMBER = f"^{GROUPED.pattern}$"
 # Texts that the core reads as times.
 _ZONED = f"^(?i:{RFC_3339.pattern})$"
 _PLAIN_FLOAT = r"^-?\d+(\.\d+)?$"
+_SECOND = r"[0-5]\d(\.\d{1,6})?"  # polars reads 60 as the next minute
 _CLOCKS = (
     ("", ""),
     (r" \d\d:\d\d", " %H:%M"),
-    (r" \d\d:\d\d:\d\d(\.\d{1,6})?", " %H:%M:%S%.f"),
+    (rf" \d\d:\d\d:{_SECOND}", " %H:%M:%S%.f"),
     (r"T\d\d:\d\d", "T%H:%M"),
-    (r"T\d\d:\d\d:\d\d(\.\d{1,6})?", "T%H:%M:%S%.f"),
+    (rf"T\d\d:\d\d:{_SECOND}", "T%H:%M:%S%.f"),
 )
 
 

@@ -142,6 +142,23 @@ def test_a_local_time_is_one_time_at_every_door(
         assert outcome == (expected,)
 
 
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("before", ["2026-01-31", "2026-01-31 12:30:59", "2026-01-31T12:30:59"])
+@pytest.mark.parametrize(
+    "given",
+    ["2026-01-31 12:30:60", "2026-01-31T23:59:60", "31.01.2026 12:30:60.5", "2026-01-31 24:00"],
+)
+def test_a_time_that_no_clock_shows_is_rejected(
+    operator: Service, door: str, before: str, given: str
+) -> None:
+    rows = [
+        {**short_line("claims"), "id": f"c-{n}", "created_at": time}
+        for n, time in enumerate((before, given))
+    ]
+    result = accounted(operator.load("claims", DOORS[door](rows), tz="Europe/Zurich"))
+    assert [each.id for each in result.rejections] == ["c-1"]
+
+
 @pytest.mark.parametrize("zone", ["localtime", "posix/Europe/Paris", "right/Europe/Paris"])
 def test_a_zone_that_only_this_machine_has_is_refused(operator: Service, zone: str) -> None:
     row = {**short_line("claims"), "created_at": datetime(2026, 7, 1)}
