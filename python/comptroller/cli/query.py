@@ -92,6 +92,9 @@ def query(
 
     if out is not None:
         refuse_store("--out", out)
+    unused = [f"--{name}" for name, value in files.items() if value is not None and not given]
+    if unused:
+        raise click.UsageError(f"{', '.join(unused)}: for the files of --with; give one")
     tables = dict(given)
     if len(tables) < len(given):
         raise click.UsageError("--with: two files have one name")

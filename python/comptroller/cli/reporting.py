@@ -210,6 +210,8 @@ def _report(
     sql: bool,
     **given: Any,
 ) -> None:
+    if sql and (as_json or html is not None or out is not None):
+        raise click.UsageError("--sql prints the SQL alone; leave out --json, --html and --out")
     html, table = _files(html, out)
     if html is not None:
         _require_html()

@@ -137,6 +137,9 @@ def test_the_store_may_be_named_before_the_command(
         (["export", "claims", "x", "--where", "statuses"], "give NAME=VALUE"),
         (["report", "failures", "--by", "chian"], "unknown key 'chian'; one of status, chain"),
         (["report", "failures", "--by", "day,day"], "duplicate key"),
+        (["report", "failures", "--sql", "--json"], "--sql prints the SQL alone"),
+        (["report", "--out", "x.csv", "failures", "--sql"], "--sql prints the SQL alone"),
+        (["query", "FROM claims", "--decimal", ",", "--sheet", "x"], "--decimal, --sheet: for the"),
     ],
 )
 def test_wrong_usage_is_a_usage_error(run: Run, words: list[str], expected: str) -> None:
