@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from comptroller.service import Service
 
 
-# Wider than any table of values within their limits.
-_UNBOUND = 10_000
+# The width within which a table is measured; in a narrower one rich cuts cells and drops columns.
+_UNBOUND = sys.maxsize
 
 # The filters that --since and --until set.
 _SINCE = ("start_time", "created_at.gte")

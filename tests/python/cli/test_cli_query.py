@@ -70,6 +70,23 @@ def test_amounts_are_exact_in_a_table(run: Run) -> None:
         assert expected in shown
 
 
+def test_a_wide_table_has_all_columns_and_all_text(run: Run) -> None:
+    """The tables are far wider than a terminal: by one text, by prose, or by many columns."""
+    long = "x" * 100_000
+    shown = run("query", f"SELECT 'first' AS id, repeat('x', {len(long)}) AS a, 'last' AS z").out
+    assert [line.split() for line in shown.splitlines()[::2]] == [
+        ["id", "a", "z"],
+        ["first", long, "last"],
+    ]
+    prose = f"repeat('many words ', 5) || repeat('y', {len(long)})"
+    shown = run("query", f"SELECT 'first' AS id, {prose} AS a, repeat('z', 12000) AS z").out
+    assert [shown.count(each) for each in ("words", "y" * len(long), "z" * 12_000)] == [5, 1, 1]
+    columns = ", ".join(f"'value{number:03}' AS column{number:03}" for number in range(900))
+    header, _, row = run("query", f"SELECT {columns}").out.splitlines()
+    assert header.split() == [f"column{number:03}" for number in range(900)]
+    assert row.split() == [f"value{number:03}" for number in range(900)]
+
+
 def test_every_kind_is_a_table(run: Run) -> None:
     for table in (
         *("identities", "controls", "orchestrations", "payout_groups", "reward_addresses"),
