@@ -19,6 +19,8 @@ Rejected = TypeVar("Rejected", bound=Rejection | RejectionGroup)
 _TEXT = re.compile(r'(\w+): must be [^"]*?, not "([^"]*)"')
 _NUMBER = re.compile(r"(\w+): must be a string, not (\d+):")
 _THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+\.\d+|\d{1,3}(,\d{3}){2,}")
+# The times of the day that a load accepts without an offset.
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d|([01]\d|2[0-3]):[0-5]\d:[0-5]\d([.,]\d+)?")
 _NO_LIST = ": must be an array"
 _ROUNDED = " may be a rounded float"
 
@@ -33,7 +35,8 @@ def with_advice(
         advice = dict.fromkeys(_advice(kind, types, options, each.message))
         message = each.message
         value = getattr(each, "value", None)
-        if message.endswith(_NO_LIST) and value is not None:
+        # The value is that of the first invalid member.
+        if f" {message}".endswith(f" {each.member}{_NO_LIST}") and value:
             message += f", not {value}"
         message = "; ".join([message, *advice])
         advised.append(msgspec.structs.replace(each, message=message) if advice else each)
@@ -57,7 +60,9 @@ def _advice(
             yield 'give decimal="," if the comma separates the decimals'
         if types.get(member) == "amount" and WITH_EXPONENT.fullmatch(value):
             yield 'give floats="shortest" to read it as a decimal'
-        if types.get(member) == "uuid" and options.ids is None:
+        if types.get(member) == "uuid" and value.strip() != value:
+            yield "remove the spaces around it"
+        elif types.get(member) == "uuid" and value and options.ids is None:
             yield 'give ids="uuid5" to convert other ids to UUIDs'
         if types.get(member) == "amount" and _THOUSANDS.fullmatch(value):
             yield "remove the commas between its thousands"
@@ -86,6 +91,8 @@ def _of_time(options: ColumnMapping, value: str) -> Iterator[str]:
             yield f"give dayfirst={not options.dayfirst} if the {other} is first"
     elif found["zone"] and found["time"] is None:
         yield "a day has no offset; remove it, or write the time of the day"
+    elif found["time"] and _CLOCK.fullmatch(found["time"]) is None:
+        yield "write the time of the day as 09:05 or 09:05:30, up to 23:59:59"
     elif found["time"] and not found["zone"] and options.tz is None:
         yield 'it has no time zone; give tz, such as tz="UTC" or tz="Europe/Zurich"'
 

@@ -78,6 +78,33 @@ def test_an_id_that_is_no_uuid_has_the_option_in_its_message(operator: Service) 
     assert accounted(operator.load("claims", [row], ids="uuid5")).inserted == 1
 
 
+@pytest.mark.parametrize(
+    ("group", "advice"),
+    [
+        ("", ""),
+        (" ", "remove the spaces around it"),
+        (f"{GROUP} ", "remove the spaces around it"),
+        (" GRP-001", "remove the spaces around it"),
+        ("GRP-001", 'give ids="uuid5" to convert other ids to UUIDs'),
+        (GROUP.replace("-", ""), 'give ids="uuid5" to convert other ids to UUIDs'),
+    ],
+)
+def test_an_option_is_advised_only_if_it_keeps_the_id(
+    operator: Service, group: str, advice: str
+) -> None:
+    """With ids="uuid5" an empty id, and a UUID with a space, would be other UUIDs."""
+    result = accounted(operator.load("claims", [short_line("claims", payout_group_id=group)]))
+    (rejection,) = result.rejections
+    assert rejection.message.rpartition(f'not "{group}"')[2].removeprefix("; ") == advice
+
+
+def test_the_value_of_another_member_is_not_shown_as_that_of_a_list(operator: Service) -> None:
+    row = short_line("claims", payout_group_id="grp 1", addresses="0x1")
+    (rejection,) = accounted(operator.load("claims", [row])).rejections
+    assert (rejection.member, rejection.value) == ("payout_group_id", "grp 1")
+    assert "addresses: must be an array; give a list" in rejection.message
+
+
 def test_a_lazy_frame_is_refused_with_what_to_call(operator: Service) -> None:
     with pytest.raises(InvalidRequest, match=r"LazyFrame is not allowed; call its collect\(\)"):
         operator.load("claims", pl.DataFrame([short_line("claims")]).lazy())

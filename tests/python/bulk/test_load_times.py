@@ -56,6 +56,7 @@ def test_a_day_is_its_start(operator: Service, door: str, options: dict[str, Any
 YEAR = "write the year in full"
 EITHER = "the day or the month may be first; give dayfirst"
 ABSENT = "there is no such day"
+CLOCK = "write the time of the day as 09:05 or 09:05:30"
 ZONE = "no time zone; give tz"
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("31.01.26", {}, YEAR),
@@ -70,6 +71,13 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("31.01.2026 13:00", {}, ZONE),
     ("2026/01/31 13:00", {"dayfirst": True}, ZONE),
     ("31.01.2026Z", {}, "a day has no offset"),
+    ("2026-01-31 24:00", {}, CLOCK),
+    ("2026-01-31 24:00", {"tz": "UTC"}, CLOCK),
+    ("2026-01-31T23:59:60", {}, CLOCK),
+    ("31.01.2026 9:05:30", {}, CLOCK),
+    ("31.01.2026 9:05:30", {"tz": "Europe/Zurich"}, CLOCK),
+    ("2026-01-31T24:00:00Z", {}, CLOCK),
+    ("31.01.2026 9:05", {}, ZONE),
 ]
 
 
