@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import FrameType
 
@@ -107,13 +107,16 @@ def _takes(option: str, command: click.Command | None) -> bool:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; print an error as a message, not a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # Escape characters that the encoding of the terminal cannot represent.
-            stream.reconfigure(errors="backslashreplace")
     given = None if arguments is None else list(arguments)
-    with _signals_interrupting() as received:
-        code = _run(given)
+    with _buffered_output():
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                # Escape characters that the encoding of the terminal cannot represent.
+                stream.reconfigure(errors="backslashreplace")
+        with _signals_interrupting() as received:
+            code = _run(given)
+        if code:
+            _discard_unwritten()
     return 128 + received[0] if received else code
 
 
@@ -122,17 +125,62 @@ def _run(given: list[str] | None) -> int:
         _require_output()
         _occupy_descriptors()
         code = program.main(given, prog_name="comptroller", standalone_mode=False)
+        sys.stdout.flush()
     except click.ClickException as error:
-        error.show()
+        with suppress(OSError):
+            error.show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("comptroller: interrupted", err=True)
+        with suppress(OSError):
+            click.echo("comptroller: interrupted", err=True)
         return 130
     except SystemExit as stopped:  # click raises it for a closed pipe
         return stopped.code if isinstance(stopped.code, int) else 1
+    except BrokenPipeError:  # of the flush
+        return 1
     except Exception as error:
         return _report_error(error)
     return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _buffered_output() -> Iterator[None]:
+    """Gives standard output a buffer, which PYTHONUNBUFFERED takes away.
+
+    Python ignores that an unbuffered write wrote only a part, as on a disk that gets full.
+    """
+    stream = sys.stdout
+    if not isinstance(stream, io.TextIOWrapper) or not isinstance(stream.buffer, io.RawIOBase):
+        yield
+        return
+    buffered = io.TextIOWrapper(
+        io.BufferedWriter(stream.buffer), stream.encoding, line_buffering=True
+    )
+    sys.stdout = buffered
+    try:
+        yield
+    finally:
+        sys.stdout = stream
+        with suppress(OSError):  # only after an exception that leaves `run`
+            buffered.detach().detach()
+
+
+def _discard_unwritten() -> None:
+    """Empties the buffers of output that could not be written.
+
+    Otherwise Python would try again when it exits, fail again, and exit with 120.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):  # None, no file, or closed
+            descriptor = stream.fileno()
+            before, nothing = os.dup(descriptor), os.open(os.devnull, os.O_WRONLY)
+            try:
+                os.dup2(nothing, descriptor)
+                stream.flush()
+            finally:
+                os.dup2(before, descriptor)
+                os.close(before)
+                os.close(nothing)
 
 
 @contextmanager
@@ -216,6 +264,16 @@ def _occupy_descriptors() -> None:
                 os.close(opened)
 
 
+def _flush() -> int | None:
+    """Writes what standard output buffers. Returns the error's number if it cannot be written."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        return error.errno
+    return None
+
+
 def _report_error(error: Exception) -> int:
     from comptroller.cli.screen import in_options
     from comptroller.display.html import printable
@@ -224,8 +282,12 @@ def _report_error(error: Exception) -> int:
         raise error
     from comptroller.errors import Error, from_os_error
 
+    unwritten = _flush()
     if isinstance(error, Error):
         message = in_options(str(error))
+    elif isinstance(error, OSError) and error.errno == unwritten:
+        why = f"the standard output cannot be written: {error.strerror}"
+        message = str(from_os_error(error, why))
     elif isinstance(error, OSError):
         message = str(from_os_error(error, str(error)))
     elif isinstance(error, MemoryError):
@@ -236,5 +298,6 @@ def _report_error(error: Exception) -> int:
             "This is a defect of comptroller; set COMPTROLLER_TRACEBACK=1 to see a traceback."
         )
     lines = [printable(line) for line in message.split("\n")]
-    click.echo("comptroller: " + "\n".join(lines), err=True)
+    with suppress(OSError):
+        click.echo("comptroller: " + "\n".join(lines), err=True)
     return 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import resource
 import shlex
 import signal
 import subprocess
@@ -17,12 +18,66 @@ from command_line import GOOD, Run
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 
 
-def shell(folder: Path, words: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a shell, which redirects its streams."""
+@pytest.fixture(params=[False, True], ids=["buffered", "unbuffered"], autouse=True)
+def _buffering(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs a test with and without PYTHONUNBUFFERED, which containers set."""
+    if request.param:
+        monkeypatch.setenv("PYTHONUNBUFFERED", "1")
+    else:
+        monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+
+
+def shell(
+    folder: Path, words: str, largest: int = resource.RLIM_INFINITY
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command in a shell, which redirects its streams; no file gets larger than a size."""
     command = f"{shlex.quote(sys.executable)} -m comptroller {words}"
     return subprocess.run(
-        command, shell=True, cwd=folder, capture_output=True, check=False, text=True
+        command,
+        shell=True,
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest)),
     )
+
+
+@needs_full
+def test_a_full_standard_output_is_an_error(run: Run, tmp_path: Path) -> None:
+    """Not exit code 120 of Python, which tries again to write what is buffered."""
+    (tmp_path / "claims.ndjson").write_bytes(GOOD)
+    run("load", "claims", "claims.ndjson", "--db", "comptroller.db")
+    for words in (
+        *("--version", "--help", "check", "changes", "sample claims --rows 1"),
+        *("query 'FROM claims'", "query 'FROM claims' --format csv", "report", "report failures"),
+        *("webhooks list", "journal list", "load claims claims.ndjson --json"),
+        *("load claims claims.ndjson --suggest", "export claims -"),
+    ):
+        ended = shell(tmp_path, f"{words} > /dev/full")
+        expected = "the standard output cannot be written: No space left on device"
+        assert (ended.returncode, ended.stderr) == (1, f"comptroller: unavailable: {expected}\n")
+
+
+@needs_full
+def test_a_full_standard_error_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    for words, code in (("check", 1), ("check --nothing", 2), ("--version", 0)):
+        assert shell(tmp_path, f"{words} 2> /dev/full").returncode == code
+
+
+def test_an_output_that_is_cut_off_is_an_error(run: Run, tmp_path: Path) -> None:
+    """The disk gets full within a write, of which Python without a buffer ignores the rest."""
+    size = 100_000
+    run("sample", "claims", "--rows", "500", "--out", "claims.ndjson")
+    run("load", "claims", "claims.ndjson", "--db", "comptroller.db")
+    for words in (
+        *("sample claims", "export claims -", "changes", "query 'FROM claims' --format csv"),
+        *("query 'FROM claims' --format json", "query 'FROM claims'"),
+    ):
+        ended = shell(tmp_path, f"{words} > out", size)
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert "File too large" in ended.stderr
+        assert (tmp_path / "out").stat().st_size == size
 
 
 @needs_full
