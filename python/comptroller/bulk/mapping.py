@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from comptroller._core import exact_number
-from comptroller.arguments import nearest
+from comptroller.arguments import CONTROL_CHARACTER, nearest
 from comptroller.bulk.floats import shortest
 from comptroller.bulk.formulas import unescape_formula
 from comptroller.bulk.unread_cells import UnreadCell
@@ -395,11 +395,12 @@ def _with_point(name: str, text: str) -> str:
 
 
 def as_uuid(text: str) -> str:
-    """Returns an id as a UUID, see ID_NAMESPACE."""
+    """Returns an id as a UUID, see ID_NAMESPACE; unchanged if it is no id, to be rejected."""
     try:
         return str(UUID(text))  # also without hyphens, and in braces
     except ValueError:
-        return str(uuid5(ID_NAMESPACE, text))
+        is_id = text and text == text.strip() and not CONTROL_CHARACTER.search(text)
+        return str(uuid5(ID_NAMESPACE, text)) if is_id else text
 
 
 def _utc(name: str, given: datetime) -> str:

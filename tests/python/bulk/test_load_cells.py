@@ -98,6 +98,23 @@ def test_an_option_is_advised_only_if_it_keeps_the_id(
     assert rejection.message.rpartition(f'not "{group}"')[2].removeprefix("; ") == advice
 
 
+@pytest.mark.parametrize("group", ["", " ", f"{GROUP} ", " GRP-001", "GRP\n001"])
+@pytest.mark.parametrize("source", ["rows", "frame", "csv", "ndjson"])
+def test_text_that_is_no_id_becomes_no_uuid(operator: Service, source: str, group: str) -> None:
+    row = short_line("claims", payout_group_id=group)
+    frame = pl.DataFrame([row])
+    sources: dict[str, Any] = {
+        "rows": [row],
+        "frame": frame,
+        "csv": io.BytesIO(frame.write_csv(quote_style="non_numeric").encode()),
+        "ndjson": io.BytesIO(json.dumps(row).encode()),
+    }
+    result = accounted(operator.load("claims", sources[source], ids="uuid5"))
+    is_stripped = source == "csv" and group.strip(" ") not in ("", group)
+    expected = [] if is_stripped else ["payout_group_id"]
+    assert [each.member for each in result.rejections] == expected
+
+
 def test_the_value_of_another_member_is_not_shown_as_that_of_a_list(operator: Service) -> None:
     row = short_line("claims", payout_group_id="grp 1", addresses="0x1")
     (rejection,) = accounted(operator.load("claims", [row])).rejections
