@@ -20,7 +20,7 @@ _TEXT = re.compile(r'(\w+): must be [^"]*?, not "([^"]*)"')
 _NUMBER = re.compile(r"(\w+): must be a string, not (\d+):")
 _THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+\.\d+|\d{1,3}(,\d{3}){2,}")
 # The times of the day that a load accepts without an offset.
-_CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d|([01]\d|2[0-3]):[0-5]\d:[0-5]\d([.,]\d+)?")
+_CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d+)?)?")
 _NO_LIST = ": must be an array"
 _ROUNDED = " may be a rounded float"
 

@@ -314,7 +314,8 @@ class RowMapping:
             whole = date(int(year), int(month), int(day))
             if found["time"] is None:
                 return self._instant(name, whole)
-            clock = time.fromisoformat(found["time"].replace(",", ".").zfill(5))
+            digits = found["time"].replace(",", ".")
+            clock = time.fromisoformat(digits if digits[2] == ":" else f"0{digits}")
         except ValueError:
             return text
         if found["zone"]:
