@@ -50,6 +50,8 @@ RFC_3339 = re.compile(
 )
 #: An amount with an exponent, as pandas and polars write small floats in CSV.
 WITH_EXPONENT = re.compile(r"[+-]?\d+(\.\d+)?[eE][+-]?\d{1,2}")
+# A UUID, also without hyphens, and in braces. UUID() also reads texts such as 0x_12, of other ids.
+_UUID = re.compile(r"(urn:uuid:)?\{?([0-9a-f]-?){32}\}?", re.IGNORECASE | re.ASCII)
 _MOST_SEEN = 100  # names of columns
 _FIRST_ROUNDED = 2**53  # the first float that other whole numbers are rounded to
 _NULL = msgspec.Raw(b"null")
@@ -397,11 +399,10 @@ def _with_point(name: str, text: str) -> str:
 
 def as_uuid(text: str) -> str:
     """Returns an id as a UUID, see ID_NAMESPACE; unchanged if it is no id, to be rejected."""
-    try:
-        return str(UUID(text))  # also without hyphens, and in braces
-    except ValueError:
-        is_id = text and text == text.strip() and not CONTROL_CHARACTER.search(text)
-        return str(uuid5(ID_NAMESPACE, text)) if is_id else text
+    if _UUID.fullmatch(text):
+        return str(UUID(text))
+    is_id = text and text == text.strip() and not CONTROL_CHARACTER.search(text)
+    return str(uuid5(ID_NAMESPACE, text)) if is_id else text
 
 
 def _utc(name: str, given: datetime) -> str:

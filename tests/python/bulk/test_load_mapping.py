@@ -412,6 +412,15 @@ def test_every_spelling_of_a_uuid_is_the_same_id(operator: Service) -> None:
     assert {each.payout_group_id for each in operator.claims.iter()} == {GROUP}
 
 
+@pytest.mark.parametrize(
+    "id", ["0190c7a4_5d3e_7cc3_98c4_dc0c0c07", "0x90c7a45d3e7cc398c4dc0c0c07398f", "\u0660" * 32]
+)
+def test_an_id_that_resembles_a_uuid_is_another_id(operator: Service, id: str) -> None:
+    operator.load("claims", [claim(payout_group_id=id)], ids="uuid5")
+    (found,) = operator.claims.list().items
+    assert found.payout_group_id == str(uuid.uuid5(ID_NAMESPACE, id))
+
+
 def test_the_end_of_a_control_is_a_time_like_any_other(operator: Service) -> None:
     row = {**short_line("controls"), "created_at": "01.02.2026 12:00"}
     row |= {"deleted_at": "02.02.2026 12:00", "deletion_reason": "done"}
