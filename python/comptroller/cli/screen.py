@@ -25,8 +25,8 @@ from comptroller.display.progress import Progress, bar, clock
 from comptroller.postgresql import is_address
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.table import Table
+    from rich.console import Console
+    from rich.table import Column, Table
 
     from comptroller.bulk.exported import JournalState
     from comptroller.service import Service
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 # The width within which a table is measured; in a narrower one rich cuts cells and drops columns.
 _UNBOUND = sys.maxsize
+
+# The least width of a column of longer texts that wrap.
+_MIN_WRAPPED = 30
 
 # The filters that --since and --until set.
 _SINCE = ("start_time", "created_at.gte")
@@ -210,8 +213,6 @@ def table(*columns: str, title: str | None = None) -> Table:
 
 def table_of(columns: Iterable[TableColumn]) -> Table:
     """Return a table of columns; only prose may wrap."""
-    from rich.cells import cell_len
-
     made = table()
     shown = []
     for name, texts, is_number, _ in columns:
@@ -222,7 +223,6 @@ def table_of(columns: Iterable[TableColumn]) -> Table:
             justify="right" if is_number else "left",
             no_wrap=not is_prose,
             overflow="fold",
-            min_width=None if is_prose else max(map(cell_len, shown_texts), default=1),
         )
         shown.append(shown_texts)
     for row in zip(*shown, strict=True):
@@ -230,19 +230,29 @@ def table_of(columns: Iterable[TableColumn]) -> Table:
     return made
 
 
-def show(*things: RenderableType) -> None:
-    """Print tables separated by empty lines; columns that must not wrap may exceed the terminal."""
+def show(*tables: Table) -> None:
+    """Print tables separated by empty lines; they may exceed the terminal to stay readable."""
     from rich.console import ConsoleDimensions
     from rich.measure import Measurement
 
-    for number, thing in enumerate(things):
+    for number, shown in enumerate(tables):
+        for column in shown.columns:
+            column.min_width = _min_width(column)
         out = console()
         unbound = out.options.update(width=_UNBOUND)
-        width = max(out.width, Measurement.get(out, unbound, thing).minimum)
+        width = max(out.width, Measurement.get(out, unbound, shown).minimum)
         out.size = ConsoleDimensions(width, out.height)
         if number:
             out.print()
-        out.print(thing)
+        out.print(shown)
+
+
+def _min_width(column: Column) -> int:
+    """Returns the width of the longest text, of which a column that may wrap needs only a part."""
+    from rich.cells import cell_len
+
+    longest = max(cell_len(str(text)) for text in (column.header, *column.cells))
+    return longest if column.no_wrap else min(longest, _MIN_WRAPPED)
 
 
 def format_cells(values: Iterable[object]) -> list[str]:
