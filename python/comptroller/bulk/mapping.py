@@ -243,7 +243,7 @@ class RowMapping:
         if isinstance(value, bytes) and type == "uuid" and len(value) == 16:
             return str(UUID(bytes=value))
         if type == "metadata":
-            return _without_nulls(value)
+            return _metadata(value)
         return _with_counted(type, value)
 
     def _of_text(self, name: str, type: str, text: str) -> object:
@@ -271,7 +271,7 @@ class RowMapping:
             return {"true": True, "false": False}.get(text.lower(), text)
         if _is_nested(type) and text[:1] in ("{", "["):
             try:
-                return json.loads(text)
+                return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
             except ValueError:
                 return text  # which the load rejects
         return text
@@ -376,7 +376,10 @@ def plain(value: Any) -> object:
             return plain(float(str(value)))  # the shortest decimal that it has
         if value.dtype.char == "g":  # longdouble, which tolist() does not convert
             return plain(float(value))
-        return value if value.dtype.char == "G" else plain(value.tolist())
+        if value.dtype.char == "G":
+            return value
+        items = value.tolist()
+        return list(map(plain, items)) if isinstance(items, list) else plain(items)
     return value
 
 
@@ -414,13 +417,41 @@ def _utc(name: str, given: datetime) -> str:
     return utc.isoformat(timespec="microseconds") + "Z"
 
 
-def _without_nulls(value: object) -> object:
-    """Returns metadata without the keys that a row does not have; a map of Arrow as a dict."""
-    if isinstance(value, list) and all(isinstance(each, Mapping) for each in value):
-        value = {each.get("key"): each.get("value") for each in value}
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Returns an object of JSON. Raises ValueError if a name appears more than once."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("duplicate name")
+    return found
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _metadata(value: object) -> object:
+    """Returns metadata without the keys that a row does not have; pairs, as of a map, as a dict.
+
+    A list with anything but pairs, or with a duplicate key, is returned unchanged, to be rejected.
+    """
+    if isinstance(value, (list, tuple)):
+        pairs = [pair for each in value if (pair := _pair(each))]
+        found = dict(pairs)
+        if len(found) < len(value):
+            return value
+        value = found
     if not isinstance(value, Mapping):
         return value
     return {name: each for name, each in value.items() if each is not None}
+
+
+def _pair(value: object) -> tuple[str, object] | None:
+    """Returns the key and the value of an entry of a map; None if it is no such entry."""
+    if isinstance(value, Mapping) and value.keys() == {"key", "value"}:
+        value = (value["key"], value["value"])
+    if isinstance(value, (list, tuple)) and len(value) == 2 and isinstance(value[0], str):
+        return value[0], value[1]
+    return None
 
 
 def _with_counted(type: str, value: object) -> object:

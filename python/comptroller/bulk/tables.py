@@ -129,7 +129,8 @@ def rows_of(frames: Iterable[polars.DataFrame]) -> Iterator[dict[str, object]]:
     """Yields the rows of frames.
 
     Short floats are the shortest decimals that they have; a day or time for which Python has no
-    date is text: its distance from 1970 in the unit of its column.
+    date is text: its distance from 1970 in the unit of its column. Maps with a duplicate key are
+    lists of their entries, as a dict would have only the last one.
     """
     library = require("polars", "a mapping", "analysis")
     for frame in frames:
@@ -138,6 +139,10 @@ def rows_of(frames: Iterable[polars.DataFrame]) -> Iterator[dict[str, object]]:
         for column in frame.get_columns():
             if column.dtype in (library.Float16, library.Float32):
                 known.append(float_texts(column).cast(library.Float64))
+            elif isinstance(column.dtype, library.Map):
+                keys = column.map.keys().list
+                if (keys.n_unique() < keys.len()).any():
+                    known.append(column.map.entries())
             elif column.dtype in (library.Date, library.Datetime):
                 numbers = column.to_physical()
                 is_far = ~numbers.is_between(*_dates_of(column))
