@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -33,6 +34,14 @@ def test_every_environment_variable_is_listed() -> None:
 def test_every_extra_is_listed() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert set(project["optional-dependencies"]) <= rows("reference/environment.md")
+
+
+def test_every_scope_is_listed() -> None:
+    described = (ROOT / "python/comptroller/http/openapi.json").read_text(encoding="utf-8")
+    scheme = json.loads(described)["components"]["securitySchemes"]["oauth2"]
+    scopes = set(scheme["flows"]["clientCredentials"]["scopes"])
+    assert scopes <= rows("how-to/serve-and-connect.md")
+    assert scopes <= rows("specification.md")
 
 
 @pytest.mark.parametrize(
