@@ -114,7 +114,8 @@ actor_option = click.option(
     envvar="COMPTROLLER_ACTOR",
     show_envvar=True,
     callback=of_program,
-    help="Who runs the command: the created_by of controls that it creates. Default: operator.",
+    help="Who runs the command: the actor in the journal, and the created_by of controls that "
+    "`load` creates. Default: operator.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

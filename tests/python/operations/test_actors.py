@@ -212,6 +212,17 @@ def test_a_loaded_folder_names_the_actor(run: Run, tmp_path: Path) -> None:
         assert actors(service) == [(NAME, None)]
 
 
+def test_a_command_of_webhooks_names_the_actor_in_the_journal(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comptroller.open("made.db").close()
+    monkeypatch.setenv("COMPTROLLER_ACTOR", NAME)
+    assert run("webhooks", "create", "https://example.com/hooks", "--db", "made.db").code == 0
+    with comptroller.open("made.db") as service:
+        assert service.journal.list(resource="webhooks")[-1].actor == NAME
+    assert "the actor in the journal" in run("webhooks", "create", "--help").out
+
+
 def test_the_command_line_refuses_an_invalid_actor(run: Run) -> None:
     ended = run("load", "identities", "-", "--db", "new.db", "--actor", "a\nb", given=b"")
     assert ended.code == 1
