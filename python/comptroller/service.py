@@ -141,9 +141,9 @@ class Service(Resources):
         with ExitStack() as closing:
             collected = kept = None
             if rejects is not None:
-                collected = Rejects(rejects_path(rejects, source, mapping), options)
+                collected = Rejects(rejects_path(rejects, source, mapping), kind, options)
                 closing.callback(collected.close)
-                kept = SourceRows(options)
+                kept = SourceRows(kind, options)
                 closing.callback(kept.close)
             observed = closing.enter_context(observer(progress, f"loading {kind}"))
             given = closing.enter_context(open_source(source, kind, observed, options, kept))

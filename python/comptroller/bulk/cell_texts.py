@@ -1,4 +1,4 @@
-"""Values of rows as the texts of cells, which a load reads as the same values."""
+"""Values of rows as the texts of cells, which a load reads as the same values, or refuses again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from math import isfinite
 
 import msgspec
 
+from comptroller import arguments
+from comptroller._core import exact_number
 from comptroller.bulk.formulas import escape_formula
-from comptroller.bulk.mapping import ColumnMapping, plain
+from comptroller.bulk.mapping import TEXT_TYPES, ColumnMapping, RowMapping, plain
 from comptroller.values import AMOUNTS
 
 #: Decimals with more digits are written with an exponent.
@@ -20,20 +22,46 @@ _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)*")
 
 
 class CellTexts:
-    """The texts of the cells of a CSV file that is loaded with a mapping."""
+    """The cells of rejected rows, in a CSV file to load again with their mapping.
 
-    def __init__(self, mapping: ColumnMapping) -> None:
-        self._rename = mapping.rename
-        self._has_comma = mapping.decimal == ","
+    If a load refuses a value for what it is, such as a float or an error of a sheet, its text could
+    be valid. The cell then has a line break, which no member of a record has, so that a load
+    refuses it until it is replaced.
+    """
 
-    def of(self, column: str, value: object) -> str | None:
-        """Returns the text of a value; None if it is missing."""
+    def __init__(self, kind: str, mapping: ColumnMapping) -> None:
+        self._rows = RowMapping(kind, mapping)
+        self._mapping = mapping
+
+    def of(self, column: str, value: object, *, is_escaped: bool = False) -> str:
+        """Returns the cell of a value; `is_escaped` if texts have their apostrophes already."""
         value = plain(value)
-        if value is None or isinstance(value, str):
-            return value
+        member = self._mapping.rename.get(column, column)
+        type = self._rows.types.get(member)
+        if value is None:
+            return ""
+        if isinstance(value, str):
+            if is_escaped and value.startswith("'"):
+                return value
+            if type is None or (value and _encodable(value) == value):
+                return safe(value)
+            return _refused(value) if value else "'"  # an empty text, not a missing value
         text = text_of(value)
-        is_amount = self._rename.get(column, column) in AMOUNTS
-        return text.replace(".", ",") if self._has_comma and is_amount else text
+        if type is not None and self._refuses(member, type, value):
+            return _refused(text)
+        has_comma = self._mapping.decimal == "," and member in AMOUNTS
+        return safe(text.replace(".", ",") if has_comma else text)
+
+    def _refuses(self, member: str, type: str, value: object) -> bool:
+        """Whether a load refuses a value that is not text, although its text may be valid."""
+        if isinstance(value, msgspec.Raw):  # a number of JSON
+            is_rounded = type == "amount" and exact_number(bytes(value).decode()) is None
+            return type in TEXT_TYPES or (is_rounded and self._mapping.floats != "shortest")
+        try:
+            line = arguments.line(self._rows.convert(member, value))
+        except Exception:  # also of a class of the caller
+            return True
+        return type in TEXT_TYPES and not line.startswith(b'"')
 
 
 def text_of(value: object) -> str:
@@ -49,18 +77,35 @@ def text_of(value: object) -> str:
         if isinstance(value, date):
             return value.isoformat()
         if isinstance(value, (dict, list, bool)):
-            return _encodable(json.dumps(value, ensure_ascii=False, default=text_of))
+            return _encodable(_json(value))
         return _encodable(str(value))
     except Exception:  # an endless list, a very long int, or a class of the caller
         return f"a {type(value).__name__} that cannot be written"
 
 
-def safe(text: str | None) -> str:
+def safe(text: str) -> str:
     """Returns the text of a cell, with an apostrophe before a formula, but for a number."""
-    if text is None:
-        return ""
     text = _encodable(text)
     return text if _NUMBER.fullmatch(text) else escape_formula(text)
+
+
+def _refused(text: str) -> str:
+    return f"rejected:\n{_encodable(text)}"
+
+
+def _json(value: object) -> str:
+    """Returns a value as JSON, with the numbers of a JSON file as they are."""
+    if isinstance(value, dict):
+        members = (
+            f"{json.dumps(str(name), ensure_ascii=False)}: {_json(each)}"
+            for name, each in value.items()
+        )
+        return f"{{{', '.join(members)}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_json, value))}]"
+    if isinstance(value, msgspec.Raw):
+        return bytes(value).decode()
+    return json.dumps(value, ensure_ascii=False, default=text_of)
 
 
 def _encodable(text: str) -> str:

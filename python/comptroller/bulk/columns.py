@@ -18,6 +18,7 @@ from comptroller.bulk.mapping import (
     RowMapping,
     as_uuid,
 )
+from comptroller.bulk.rejects import REJECTED_COLUMNS
 from comptroller.bulk.zones import in_utc
 from comptroller.errors import invalid, require, shorten
 
@@ -67,6 +68,8 @@ class FrameMapping:
     def __call__(self, frame: polars.DataFrame) -> Mapped:
         """Returns the rows of a frame as records."""
         library = require("polars", "a mapping", "analysis")
+        if not frame.height and {*frame.columns} <= {*REJECTED_COLUMNS}:
+            return Mapped(frame, None)  # rejects of rows that were all accepted
         self._rows.require_columns(frame.columns)
         names = [self._mapping.rename.get(name, name) for name in frame.columns]
         if names and not self._rows.types.keys() & {*names}:

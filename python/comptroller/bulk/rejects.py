@@ -24,7 +24,9 @@ from comptroller.errors import invalid
 if TYPE_CHECKING:
     import polars
 
-_REJECTED = ("line", "id", "member", "value", "code", "message")
+_REASONS = ("line", "id", "member", "value", "code", "message")
+#: The columns of a file of rejects that are not those of the source.
+REJECTED_COLUMNS = tuple(f"rejected_{name}" for name in _REASONS)
 _ROWS_AT_ONCE = 10_000
 
 #: Returns a rejection of the core as the caller sees it, and its row, if that is not in the line.
@@ -34,12 +36,12 @@ Explain = Callable[[Rejection], tuple[Rejection, Mapping[Any, object] | None]]
 class SourceRows:
     """The rows of a source that can be read only once, as the texts of cells, in a temporary file.
 
-    `mapping` is that of the load.
+    `kind` and `mapping` are those of the load.
     """
 
-    def __init__(self, mapping: ColumnMapping) -> None:
+    def __init__(self, kind: str, mapping: ColumnMapping) -> None:
         self._file = TemporaryFile()  # noqa: SIM115
-        self._texts = CellTexts(mapping)
+        self._texts = CellTexts(kind, mapping)
 
     def add(self, row: object) -> None:
         """Takes the next row."""
@@ -49,7 +51,7 @@ class SourceRows:
         texts = {text_of(name): self._texts.of(text_of(name), each) for name, each in given.items()}
         self._file.write(json.dumps(texts).encode() + b"\n")
 
-    def __iter__(self) -> Iterator[dict[str, str | None]]:
+    def __iter__(self) -> Iterator[dict[str, str]]:
         self._file.seek(0)
         yield from map(json.loads, self._file)
 
@@ -70,10 +72,10 @@ class Rows(NamedTuple):
 class Rejects:
     """Collects all rejections of a load, and writes them with their rows as a CSV file."""
 
-    def __init__(self, path: str, mapping: ColumnMapping) -> None:
+    def __init__(self, path: str, kind: str, mapping: ColumnMapping) -> None:
         self._path = path
         self._mapping = mapping
-        self._texts = CellTexts(mapping)
+        self._texts = CellTexts(kind, mapping)
         self._file = TemporaryFile()  # noqa: SIM115
         self.is_empty = True
 
@@ -122,7 +124,7 @@ class Rejects:
 
     def _rows(
         self, explain: Explain, kept: SourceRows | None, listed: list[Rejection]
-    ) -> Iterator[tuple[Rejection, Mapping[str, str | None]]]:
+    ) -> Iterator[tuple[Rejection, Mapping[str, str]]]:
         """Yields the rejections, and the cells of their rows."""
         if kept is None:
             for rejection, text in self._taken(listed):
@@ -140,32 +142,29 @@ class Rejects:
         for _, cells in rows():
             columns |= dict.fromkeys(cells)
         columns |= dict.fromkeys(self._mapping.rename)  # which a load with the options needs
-        _write_header(writer, columns)
+        names = _write_header(writer, columns)
         for shown, cells in rows():
-            writer.writerow([*(safe(cells.get(name)) for name in columns), *_reason(shown)])
+            writer.writerow([*(cells.get(name, "") for name in names), *_reason(shown)])
 
     def _write_table(
         self, writer: Any, explain: Explain, rows: Rows, listed: list[Rejection]
     ) -> None:
         reasons = {each.line: explain(each)[0] for each, _ in self._taken(listed)}
         row_number = 0
+        names: list[str] = []
         for frame in rows.frames() if rows.frames else ():
             if row_number == 0:
-                _write_header(writer, frame.columns)
+                names = _write_header(writer, frame.columns)
             wanted = [place for place in range(frame.height) if row_number + place + 1 in reasons]
             for begin in range(0, len(wanted), _ROWS_AT_ONCE):
                 places = wanted[begin : begin + _ROWS_AT_ONCE]
                 for place, row in zip(places, rows_of((frame[places],)), strict=True):
                     cells = (
-                        self._cell(name, each, is_escaped=rows.is_escaped)
-                        for name, each in row.items()
+                        self._texts.of(name, row[name], is_escaped=rows.is_escaped)
+                        for name in names
                     )
                     writer.writerow([*cells, *_reason(reasons[row_number + place + 1])])
             row_number += frame.height
-
-    def _cell(self, column: str, value: object, *, is_escaped: bool) -> str:
-        text = self._texts.of(column, value)
-        return text if is_escaped and text and text.startswith("'") else safe(text)
 
 
 def members_of(row: object) -> dict[Any, object] | None:
@@ -196,20 +195,44 @@ def rejects_path(path: object, *sources: object) -> str:
     return place
 
 
-def _write_header(writer: Any, columns: Iterable[str]) -> None:
-    writer.writerow([*map(safe, columns), *(f"rejected_{name}" for name in _REJECTED)])
+def _write_header(writer: Any, columns: Iterable[str]) -> list[str]:
+    """Writes the names of the columns; returns those of the source, which may be a file of rejects.
+
+    Its reasons are left out, so that the new ones have their names alone.
+    """
+    names = [name for name in columns if name not in REJECTED_COLUMNS]
+    writer.writerow([*map(safe, names), *REJECTED_COLUMNS])
+    return names
 
 
 def _reason(rejection: Rejection) -> list[str]:
-    values = (getattr(rejection, name) for name in _REJECTED)
-    return [safe(None if value is None else str(value)) for value in values]
+    values = (getattr(rejection, name) for name in _REASONS)
+    return ["" if value is None else safe(str(value)) for value in values]
 
 
 def _members(text: str, row: Mapping[Any, object] | None) -> dict[str, object]:
     if row is not None:
         return {str(name): value for name, value in row.items()}
     try:
-        given = json.loads(text, parse_float=str, parse_int=str) if text else {}
+        given = _decode(text) if text else {}
     except ValueError:
         given = None
     return given if isinstance(given, dict) else {"row": text}
+
+
+def _number(text: str) -> msgspec.Raw:
+    return msgspec.Raw(text.encode())
+
+
+def _distinct(members: list[tuple[str, object]]) -> dict[str, object]:
+    """Returns an object. Raises ValueError if a name appears twice, which a load refuses."""
+    found = dict(members)
+    if len(found) < len(members):
+        raise ValueError
+    return found
+
+
+# Numbers stay the text that the line has, so that they are still not text.
+_decode = json.JSONDecoder(
+    object_pairs_hook=_distinct, parse_float=_number, parse_int=_number, parse_constant=_number
+).decode

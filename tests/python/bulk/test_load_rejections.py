@@ -291,7 +291,7 @@ def test_the_summary_counts_each_reason(operator: Service) -> None:
 
 
 def test_rejects_of_a_load_that_begins_again_are_forgotten(tmp_path: Path) -> None:
-    file = Rejects(str(tmp_path / "r.csv"), ColumnMapping())
+    file = Rejects(str(tmp_path / "r.csv"), "claims", ColumnMapping())
     rejection = {"line": 1, "code": "invalid-request", "message": "first " * 9}
     file.take(json.dumps(rejection).encode(), b'{"id": "c-1"}')
     file.take(json.dumps({**rejection, "line": 2}).encode(), b'{"id": "c-2"}')

@@ -1,0 +1,250 @@
+"""A file of rejects that is loaded unchanged is rejected again, as often as it is loaded."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from datetime import datetime, time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from comptroller import Service
+from examples import GROUP, accounted, short_line
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+for needed in ("python_calamine", "xlsxwriter"):
+    pytest.importorskip(needed)
+
+HEADER = ["id", "payout_group_id", "claim_type", "onchain_status", "amount", "created_at"]
+VALID = ["c-1", GROUP, "CLAIM_ALL", "FAILED", "1", "2026-01-01T00:00:00Z"]
+
+
+def sheet(write: Callable[[Any, Any], object]) -> io.BytesIO:
+    """Returns a workbook with a claim in row 1, with error_message in column 6, after `write`."""
+    import xlsxwriter
+
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out, {"in_memory": True}) as book:
+        page = book.add_worksheet()
+        for row, cells in enumerate(([*HEADER, "error_message"], VALID)):
+            for column, cell in enumerate(cells):
+                page.write_string(row, column, cell)
+        write(book, page)
+    return io.BytesIO(out.getvalue())
+
+
+def claims(**members: object) -> list[dict[str, Any]]:
+    return [short_line("claims", **members)]
+
+
+def as_json(**members: object) -> io.BytesIO:
+    return io.BytesIO(json.dumps(short_line("claims", **members)).encode())
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "no options": {},
+    "tz": {"tz": "UTC"},
+    "uuid5": {"ids": "uuid5"},
+    "constants": {"constants": {"amount": "5"}},
+    "shortest": {"floats": "shortest"},
+}
+ROUNDED = 0.1 + 0.2
+NOT_SHORTEST = [each for each in OPTIONS if each != "shortest"]
+#: Sources of one claim that is refused for what a value is; the member, and the options.
+REFUSED: dict[str, tuple[Callable[[], Any], str, list[str]]] = {
+    "rows: a float": (lambda: claims(amount=ROUNDED), "amount", NOT_SHORTEST),
+    "polars: a float": (lambda: pl.DataFrame(claims(amount=ROUNDED)), "amount", ["tz", "uuid5"]),
+    "pandas: a float": (
+        lambda: pd.DataFrame([*claims(amount=ROUNDED), *claims(id="c-2", amount="x")]),
+        "amount",
+        NOT_SHORTEST,
+    ),
+    "json: a rounded float": (lambda: as_json(amount=ROUNDED), "amount", NOT_SHORTEST),
+    "sheet: a float": (
+        lambda: sheet(lambda _, page: page.write_number(1, 4, 0.5)),
+        "amount",
+        NOT_SHORTEST,
+    ),
+    "sheet: more digits than a float has": (
+        lambda: sheet(lambda _, page: page.write_number(1, 0, 12345678901234567)),
+        "id",
+        [*OPTIONS],
+    ),
+    "sheet: a group of many digits": (
+        lambda: sheet(lambda _, page: page.write_number(1, 1, 12345678901234567)),
+        "payout_group_id",
+        [*OPTIONS],
+    ),
+    "sheet: a covered cell": (
+        lambda: sheet(lambda _, page: page.merge_range(1, 5, 1, 6, VALID[5])),
+        "error_message",
+        [*OPTIONS],
+    ),
+    "sheet: an error": (
+        lambda: sheet(lambda _, page: page.write_formula(1, 6, "=1/0", None, "#DIV/0!")),
+        "error_message",
+        [*OPTIONS],
+    ),
+    "sheet: a formula": (
+        lambda: sheet(lambda _, page: page.write_formula(1, 6, "=A1&B1", None, "")),
+        "error_message",
+        [*OPTIONS],
+    ),
+    "sheet: a required cell with an error": (
+        lambda: sheet(lambda _, page: page.write_formula(1, 4, "=1/0", None, "#DIV/0!")),
+        "amount",
+        [*OPTIONS],
+    ),
+    "sheet: a time": (
+        lambda: sheet(
+            lambda book, page: page.write_datetime(
+                1, 6, time(12), book.add_format({"num_format": "hh:mm"})
+            )
+        ),
+        "error_message",
+        [*OPTIONS],
+    ),
+    "sheet: a boolean": (
+        lambda: sheet(lambda _, page: page.write(1, 0, True)),
+        "id",
+        [*OPTIONS],
+    ),
+    "sheet: a number in place of a time": (
+        lambda: sheet(lambda _, page: page.write_number(1, 5, 46000.5)),
+        "created_at",
+        [*OPTIONS],
+    ),
+    "rows: bytes": (lambda: claims(error_message=b"x"), "error_message", [*OPTIONS]),
+    "polars: bytes": (lambda: pl.DataFrame(claims(error_message=b"x")), "error_message", ["tz"]),
+    "rows: a boolean": (lambda: claims(id=True), "id", [*OPTIONS]),
+    "rows: a list": (lambda: claims(error_message=["x"]), "error_message", [*OPTIONS]),
+    "json: a number": (lambda: as_json(error_message=12), "error_message", [*OPTIONS]),
+    "json: a boolean": (lambda: as_json(error_message=True), "error_message", [*OPTIONS]),
+    "rows: an empty text": (lambda: claims(tx_hash=""), "tx_hash", [*OPTIONS]),
+    "polars: an empty text": (lambda: pl.DataFrame(claims(tx_hash="")), "tx_hash", [*OPTIONS]),
+    "json: an empty text": (lambda: as_json(tx_hash=""), "tx_hash", [*OPTIONS]),
+    "rows: a lone surrogate": (lambda: claims(tx_hash="\ud800"), "tx_hash", [*OPTIONS]),
+    "rows: a time without a zone": (
+        lambda: claims(created_at=datetime(2026, 1, 1)),
+        "created_at",
+        ["no options", "uuid5"],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [(name, each) for name, (_, _, options) in REFUSED.items() for each in options],
+)
+def test_what_is_refused_once_is_refused_until_it_is_replaced(
+    operator: Service, tmp_path: Path, name: str, options: str
+) -> None:
+    source, member, _ = REFUSED[name]
+    how, rejects = OPTIONS[options], tmp_path / "rejects-0.csv"
+    first = accounted(operator.load("claims", source(), rejects=rejects, **how))
+    assert first.rejections[0].member == member
+    for number in range(1, 3):
+        again, rejects = rejects, tmp_path / f"rejects-{number}.csv"
+        result = accounted(operator.load("claims", again, rejects=rejects, **how))
+        assert result.rejected == result.read == len(first.rejections)
+        assert result.rejections[0].member == member
+    written = read_csv(rejects)[0]
+    written[member] = {"created_at": VALID[5], "payout_group_id": GROUP}.get(member, "1")
+    write_csv(rejects, [written])
+    assert accounted(operator.load("claims", rejects, **how)).inserted == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "cells"),
+    [
+        ("claims", '{"id":"a","tx_hash":NaN}', {"id": "a", "tx_hash": "rejected:\nNaN"}),
+        (
+            "orchestrations",
+            '{"id":"a","metadata":{"a":1.50}}',
+            {"id": "a", "metadata": '{"a": 1.50}'},
+        ),
+    ],
+)
+def test_a_line_of_json_is_not_written_as_another(
+    operator: Service, tmp_path: Path, kind: str, line: str, cells: dict[str, str]
+) -> None:
+    rejects = tmp_path / "r.csv"
+    operator.load(kind, io.BytesIO(line.encode()), rejects=rejects)
+    (row,) = read_csv(rejects)
+    assert {name: cell for name, cell in row.items() if "rejected_" not in name} == cells
+    assert operator.load(kind, rejects).rejected == 1
+
+
+def test_a_line_with_a_member_twice_is_no_record(operator: Service, tmp_path: Path) -> None:
+    line = json.dumps(short_line("claims"))[:-1] + ',"tx_hash":"x","tx_hash":"y"}'
+    operator.load("claims", io.BytesIO(line.encode()), rejects=tmp_path / "r.csv")
+    (row,) = read_csv(tmp_path / "r.csv")
+    assert row["row"] == line
+
+
+def test_every_refused_value_of_a_row_is_refused_again(operator: Service, tmp_path: Path) -> None:
+    """A rejection names the first of them."""
+    row = claims(amount=ROUNDED, tx_hash=True, error_message=b"x", asset_type="")
+    rejects = tmp_path / "r.csv"
+    operator.load("claims", row, rejects=rejects)
+    for member in ("amount", "tx_hash", "error_message"):
+        (written,) = read_csv(rejects)
+        assert written["rejected_member"]
+        written[member] = "1"
+        write_csv(rejects, [written])
+        assert operator.load("claims", rejects, dry_run=True).rejected == 1
+
+
+AGAIN: dict[str, Callable[[Path], Any]] = {
+    "csv": lambda path: path,
+    "pandas": lambda path: pd.read_csv(path, dtype=str),
+    "polars": lambda path: pl.read_csv(path, infer_schema=False),
+    "rows": lambda path: iter(read_csv(path)),
+    "json": lambda path: io.BytesIO(json.dumps(read_csv(path)).encode()),
+}
+
+
+@pytest.mark.parametrize("source", AGAIN)
+def test_rejects_of_rejects_have_their_own_reasons(
+    operator: Service, tmp_path: Path, source: str
+) -> None:
+    first, second = tmp_path / "1.csv", tmp_path / "2.csv"
+    operator.load("claims", claims(amount="x", note="of the source"), rejects=first)
+    (row,) = read_csv(first)
+    write_csv(first, [row | {"amount": "y", "rejected_message": "old"}])
+    assert operator.load("claims", AGAIN[source](first), rejects=second).rejected == 1
+    assert second.read_text(encoding="utf-8").count("rejected_line") == 1
+    (row,) = read_csv(second)
+    assert row["rejected_value"] == "y"
+    if source != "pandas":  # its other columns are not in the lines
+        assert row["note"] == "of the source"
+    assert "old" not in row["rejected_message"]
+    write_csv(second, [row | {"amount": "2"}])
+    assert accounted(operator.load("claims", second)).inserted == 1
+
+
+@pytest.mark.parametrize("options", [{}, {"tz": "UTC"}, {"rename": {"amount": "amount"}}], ids=str)
+@pytest.mark.parametrize("rows", [[], claims()], ids=["no rows", "valid rows"])
+def test_rejects_without_rows_are_an_empty_table(
+    operator: Service, tmp_path: Path, rows: list[dict[str, Any]], options: dict[str, Any]
+) -> None:
+    rejects = tmp_path / "r.csv"
+    for source in (iter(rows), io.BytesIO(b"".join(json.dumps(row).encode() for row in rows))):
+        operator.load("claims", source, rejects=rejects, **options)
+        result = accounted(operator.load("claims", rejects, rejects=tmp_path / "2.csv", **options))
+        assert result.read == 0
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"), newline="")))
+
+
+def write_csv(path: Path, rows: list[dict[str, str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
