@@ -21,6 +21,17 @@ struct Index {
   std::string_view by_key = std::string_view();
 };
 
+constexpr bool has_column(const Index& index, std::string_view column) {
+  constexpr std::string_view separator = ", ";
+  std::string_view columns = index.columns;
+  while (true) {
+    const std::size_t end = columns.find(separator);
+    if (columns.substr(0, end) == column) return true;
+    if (end == std::string_view::npos) return false;
+    columns.remove_prefix(end + separator.size());
+  }
+}
+
 namespace detail {
 template <Literal... Parts>
 inline constexpr auto joined = [] {
@@ -48,6 +59,7 @@ template <Literal Column, class T, const Index& By = of_customer<Column>>
 struct Equals {
   using Filter = Equals;
   static constexpr std::size_t ranges = 1;
+  static constexpr std::string_view column = Column.view();
   static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses)
 };
 
@@ -57,6 +69,7 @@ template <Literal Column, const Index& By>
 struct IsGroup {
   using Filter = IsGroup;
   static constexpr std::size_t ranges = 1;
+  static constexpr std::string_view column = Column.view();
   static constexpr const Index& index = By;  // NOLINT(readability-redundant-parentheses)
 };
 
@@ -100,9 +113,8 @@ struct Compares : Unindexed {
 
 // A condition on the next column of every index of the list, so the filter costs nothing; added by
 // listing_for.
-struct NextColumn : Unindexed {
+struct NextColumn {
   using Filter = NextColumn;
-  static constexpr std::size_t ranges = 1;
 };
 
 // The number of index ranges, each in the order of the list, that one value of a filter adds to a

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <string_view>
+#include <vector>
 
 #include "json/reader.hpp"
 #include "model/requests.hpp"
@@ -98,32 +100,45 @@ using Handler = Answer (*)(Context&, const Request&);
 // The most records of a page that is short; see PreparedCall.
 inline constexpr std::int64_t max_short_page = 100;
 
-// Whether a page is small and narrowed by at most one filter, which an index in the order of the
-// page serves, so that it visits few rows more than it has. Each value of the filter adds a range
-// of that index for each customer whose rows are merged.
+// Whether a page is small, and one index in its order serves all its filters, so that it visits few
+// rows more than it has. Each combination of their values is a range of that index for each
+// customer whose rows are merged.
 template <Record Request>
 bool is_short_page(const Request& request, const Principal& principal) {
   constexpr std::size_t max_ranges = 16;  // of one statement
-  std::size_t filters = 0;
-  std::size_t ranges = 0;
-  bool has_index = true;
+  struct Given {
+    std::size_t ranges;
+    std::string_view column;
+    const Index* index;
+  };
+  std::vector<Given> filters;
+  std::size_t ranges = 1;
   for_each_field<Request>([&]<class F>() {
-    if constexpr (constexpr auto of_value = ranges_per_value<typename F::Filter>) {
+    using Filter = typename F::Filter;
+    if constexpr (constexpr auto of_value = ranges_per_value<Filter>) {
       const std::size_t values = store::given_values(request.*F::member).size();
       if (values == 0) return;
-      ++filters;
-      ranges += values * *of_value;
-      has_index &= *of_value > 0;
+      Given given{values * *of_value, {}, nullptr};
+      if constexpr (requires { Filter::column; }) {
+        given.column = Filter::column;
+        given.index = &Filter::index;
+      }
+      ranges *= given.ranges;
+      filters.push_back(given);
     }
   });
-  if (filters == 0) ranges = 1;
+  const auto serves_all = [&](const Given& driving) {
+    return std::ranges::all_of(filters, [&](const Given& other) {
+      return &other == &driving || (driving.index && has_column(*driving.index, other.column));
+    });
+  };
   bool names_customer = !principal.is_operator();
   if constexpr (std::derived_from<Request, ListedOwner>) {
     names_customer |= request.customer_id.has_value();
   }
   if (!names_customer) ranges *= static_cast<std::size_t>(store::max_merged_customers);
-  return request.limit.value_or(PageLimit{}).value <= max_short_page && filters <= 1 && has_index &&
-         ranges <= max_ranges;
+  return request.limit.value_or(PageLimit{}).value <= max_short_page && ranges > 0 &&
+         ranges <= max_ranges && (filters.empty() || std::ranges::any_of(filters, serves_all));
 }
 
 // Reads the request of a call, and returns the call of the handler.

@@ -177,6 +177,8 @@ class Listing {
   template <class Given>
   void add_declared(Unindexed, std::span<const Given>) {}  // listing_for adds it
   template <class Given>
+  void add_declared(NextColumn, std::span<const Given>) {}  // as well
+  template <class Given>
   void add_declared(NoFilter, std::span<const Given>) {}
 
   template <Literal Column, class T, const Index& By, class Given>

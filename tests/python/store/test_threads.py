@@ -50,7 +50,7 @@ def test_a_list_without_filters_is_short(name: str) -> None:
 
 def test_every_filter_has_a_cost_or_bounds_the_time() -> None:
     free = {"limit", "order", "page_cursor", "customer_id", "start_time", "end_time"}
-    free |= {"include_balance", "balance_timestamp"}
+    free |= {"include_balance", "balance_timestamp", "include_deleted"}
     free |= {"after", "resource", "resources", "id"}  # of the journal and its feed
     for name, operation in OPERATIONS.items():
         if name.endswith(".list"):
@@ -63,10 +63,23 @@ def test_every_filter_has_a_cost_or_bounds_the_time() -> None:
             assert without <= free
 
 
-def test_one_filter_with_an_index_is_short_and_two_are_not() -> None:
-    assert is_short_list("claims.list", [("chain", "base")])
-    assert is_short_list("claims.list", [("chain", "base"), ("start_time", "2026-01-01T00:00:00Z")])
-    assert not is_short_list("claims.list", [("chain", "base"), ("jurisdiction", "DE")])
+@pytest.mark.parametrize(
+    ("name", "filters", "expected"),
+    [
+        ("claims", "chain=base", True),
+        ("claims", "chain=base&start_time=2026-01-01T00:00:00Z", True),
+        ("claims", "chain=base&statuses=PENDING&statuses=FAILED", True),
+        ("claims", "payout_group_id=01900000-0000-7000-8000-000000000001&statuses=FAILED", True),
+        ("claims", "chain=base&jurisdiction=DE", False),
+        ("claims", "chain=base&jurisdiction=DE&statuses=FAILED", False),
+        ("claims", "chain=base&statuses=FAILED&asset_type=ETH", False),
+        ("controls", "identity_id=alice&include_deleted=true", True),
+        ("controls", "type=CLOSED&set_by=OPERATOR", False),
+    ],
+)
+def test_filters_that_one_index_serves_are_short(name: str, filters: str, expected: bool) -> None:
+    parameters = [tuple(each.split("=")) for each in filters.split("&")]
+    assert is_short_list(f"{name}.list", parameters) == expected
 
 
 @pytest.mark.parametrize(

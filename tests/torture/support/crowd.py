@@ -16,15 +16,16 @@ from uuid import UUID
 
 from callers import Caller, CutOff
 
-LISTS = (
+PAGES = (
     "/rewards/claims?limit=20",
     "/rewards/claims?statuses=FAILED&limit=100",
     "/rewards/claims?statuses=PENDING&chain=ETHEREUM&order=ASC&limit=100",
-    "/rewards/claims?limit=1000",
     "/rewards/payout-groups?limit=50",
     "/rewards/addresses?include_balance=true&limit=20",
     "/v2/changes?limit=50",
 )
+#: The largest pages, which yield to other requests, are among them.
+LISTS = (*PAGES, "/rewards/claims?limit=1000")
 #: Of 1,000 requests.
 SHARES = {"list": 380, "get": 500, "create": 100, "load": 10, "trivial": 10}
 LINES_OF_A_LOAD = 100
@@ -161,6 +162,9 @@ class Crowd:
 
     def _list(self) -> tuple[str, str, bytes, dict[str, str]]:
         return "GET", self._chance.choice(LISTS), b"", self._client
+
+    def _page(self) -> tuple[str, str, bytes, dict[str, str]]:
+        return "GET", self._chance.choice(PAGES), b"", self._client
 
     def _get(self) -> tuple[str, str, bytes, dict[str, str]]:
         return "GET", f"/rewards/claims/{self._chance.choice(self._ids)}", b"", self._client
