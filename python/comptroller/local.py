@@ -152,6 +152,11 @@ class LocalHost:
         return Copied(rows, JournalState(size, root))
 
     @property
+    def name(self) -> str:
+        """The path of the file, or the address of the database without its password."""
+        return self._location.name
+
+    @property
     def database(self) -> postgresql.Database | None:
         """The database, if the caller may read all of its records."""
         from comptroller.postgresql import Database

@@ -108,8 +108,8 @@ def is_shown(source: Service, kind: str) -> bool:
     return True
 
 
-def require_service(source: Service) -> None:
-    """Raises Unusable if the source has none of the lists of a service, as at a mistaken URL."""
+def require_service(source: Service, url: str) -> None:
+    """Raises Unusable if the source at a URL, which may be mistaken, has no lists of a service."""
     for kind in KINDS:
         try:
             _resource(source, kind).list(limit=1)
@@ -118,7 +118,7 @@ def require_service(source: Service) -> None:
         except Forbidden:
             return
         return
-    raise unusable(f"{source.host.origin()} has none of the lists of a service; check its URL")
+    raise unusable(f"{url} has none of the lists of a service; check the URL")
 
 
 def customer_of(source: Service) -> str | None:

@@ -39,7 +39,7 @@ _EPOCH = datetime(1970, 1, 1)
     metavar="KEYS",
     help="With parquet: write a new folder FILE, Hive-partitioned by these columns.",
 )
-@click.option("--customer", metavar="ID", help="Only records of this customer.")
+@click.option("--customer", metavar="ID", help="Only records of this customer; not for balances.")
 @click.option(
     "--since",
     metavar="TIME",
@@ -119,9 +119,11 @@ def _filters(
     kind: str, customer: str | None, since: str | None, until: str | None, where: tuple[str, ...]
 ) -> dict[str, list[str]]:
     filters: defaultdict[str, list[str]] = defaultdict(list)
-    if customer is not None:
-        filters["customer_id"].append(customer)
     known = list_filters(kind)
+    if customer is not None:
+        if "customer_id" not in known:
+            raise click.UsageError(f"--customer: {kind} cannot be filtered by customer")
+        filters["customer_id"].append(customer)
     bounds = next((pair for pair in _BOUNDS if known.issuperset(pair)), None)
     if bounds is None and (since is not None or until is not None):
         raise click.UsageError(f"--since and --until: {kind} cannot be filtered by time")

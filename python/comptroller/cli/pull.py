@@ -110,12 +110,12 @@ def pull(
         # Contact the service before creating a store.
         with screen.waiting(f"connecting to {printable(url)}"):
             try:
-                readable, hidden = _kinds(source, kinds)
+                readable, hidden = _kinds(source, url, kinds)
             except comptroller.Unauthenticated as refusal:
                 if client_id is not None:
                     raise
                 raise click.UsageError(f"the service needs a client; {_CREDENTIALS}") from refusal
-            customer_id = _customer(source, customer)
+            customer_id = _customer(source, url, customer)
         with screen.open_for_writing(db) as target:
             ended_by = _pull_all(source, target, readable, customer_id, afresh, results)
     if as_json:
@@ -169,7 +169,7 @@ def _secret(given: str | None, file: str | None) -> str | None:
     return given
 
 
-def _kinds(source: Service, named: tuple[str, ...]) -> tuple[list[str], list[str]]:
+def _kinds(source: Service, url: str, named: tuple[str, ...]) -> tuple[list[str], list[str]]:
     """Return the kinds to pull, and the kinds skipped because the client may not read them."""
     from comptroller.bulk import pulling
     from comptroller.errors import error_for
@@ -177,12 +177,12 @@ def _kinds(source: Service, named: tuple[str, ...]) -> tuple[list[str], list[str
     wanted = [kind for kind in KINDS if kind in named or not named]
     readable = [kind for kind in wanted if named or pulling.is_shown(source, kind)]
     if not readable:
-        pulling.require_service(source)
+        pulling.require_service(source, url)
         raise error_for("insufficient-scope", 403, "the client may not read any kind of record")
     return readable, [kind for kind in wanted if kind not in readable and kind != "balances"]
 
 
-def _customer(source: Service, named: str | None) -> str | None:
+def _customer(source: Service, url: str, named: str | None) -> str | None:
     """Return the customer of records that name none; None for an operator, who sees all names."""
     from comptroller.bulk import pulling
 
@@ -190,7 +190,7 @@ def _customer(source: Service, named: str | None) -> str | None:
         return None
     customer_id = named or pulling.customer_of(source)
     if customer_id is None:
-        pulling.require_service(source)
+        pulling.require_service(source, url)
         raise invalid("--customer", "the service does not show the client's customer; name it")
     return customer_id
 

@@ -63,6 +63,9 @@ _OPTIONS = {
     r"\bgive tz\b": "give --tz",
     r"\bgive dayfirst\b": "give --dayfirst or --monthfirst",
     r"\bgive rename or a mapping\b": "give --rename or --map",
+    r"\bafter: is empty; give a cursor of the change feed, or `since`": (
+        "--after: is empty; give a cursor of the change feed, or --since"
+    ),
 }
 
 

@@ -49,7 +49,8 @@ def check(db: str, as_json: bool) -> int:
         rows.add_row(*screen.format_cells([name, number]))
     screen.show(rows)
     click.echo()
-    click.echo(f"{found['engine']}; copies in this process: {len(found['copies']) or 'unknown'}")
+    copies = f"; copies in this process: {len(found['copies']) or 'unknown'}"
+    click.echo(found["engine"] + ("" if is_address(db) else copies))
     for copy in found["copies"]:
         click.echo(f"  {printable(copy)}")
     for notice in found["notices"]:

@@ -212,6 +212,8 @@ def replay(
     id: str, since: str | None, after: str | None, db: str, actor: str | None, as_json: bool
 ) -> None:
     """Deliver events again: those since a time, or after a place in the change feed."""
+    if (since is None) == (after is None):
+        raise click.UsageError("give one of --since and --after")
     with _writing(db, actor) as svc:
         _show(svc.webhooks.replay(id, since=since, after=after), as_json)
 

@@ -280,7 +280,7 @@ def test_pull_tells_a_wrong_url_from_a_missing_scope(
     ended = run("pull", "--from", place.url, *kinds)
     assert ended.code == 1
     assert ended.err.startswith("comptroller: unusable: ")
-    assert "check its URL" in ended.err
+    assert f": {place.url} has none of the lists of a service; check the URL\n" in ended.err
 
 
 def test_pull_sends_no_secret_over_plain_http_by_default(run: Run) -> None:

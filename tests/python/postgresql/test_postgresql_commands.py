@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -55,6 +56,25 @@ def test_the_keys_and_clients_of_a_standby_are_read(
     assert copied.code == 0, copied.err
     assert len(copied.json["secrets"]) == 4
     assert "desk-" in run("clients", "list", "--db", "copy.db").out
+
+
+def test_commands_name_a_database_by_its_address(
+    run: Run, store_path: str, server: Server, tmp_path: Path
+) -> None:
+    run("keys", "rotate", "--db", store_path, "--state", "state")
+    run("clients", "add", "desk", "--operator", "--db", store_path)
+    checked = run("check", "--db", store_path).out
+    assert re.search(r"^PostgreSQL 1[^;\n]+$", checked, re.MULTILINE)
+    assert run("copy", store_path, "copy.db", "--with-keys", "--state", "state").code == 0
+    name = f"named_{tmp_path.name}"
+    try:
+        target = server.create(name)
+        ended = run("copy", "copy.db", target, "--with-keys", "--state", "other")
+    finally:
+        server.drop(name)
+    assert ended.code == 0, ended.err
+    copied = re.findall(r"^copied (.*)", ended.out, re.MULTILINE)
+    assert copied[:2] == [f"the {each} in {target}" for each in ("keys", "clients")]
 
 
 def test_keys_are_not_made_for_a_standby(

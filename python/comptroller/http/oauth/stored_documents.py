@@ -31,7 +31,7 @@ class DatabaseDocument:
     """
 
     def __init__(self, host: LocalHost, name: str, seal: SecretFile | None = None) -> None:
-        self.path = f"the {name} in {host.origin()}"
+        self.path = f"the {name} in {host.name}"
         self._host = host
         self._name = name
         self._seal = seal
