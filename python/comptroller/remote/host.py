@@ -31,7 +31,7 @@ from comptroller.journal import Checkpoint
 from comptroller.remote.calls import JSON, Calls, Parameters
 from comptroller.remote.channel import Channel
 from comptroller.remote.copies import Copy
-from comptroller.remote.sending import Request, read, refusal
+from comptroller.remote.sending import Request, Upload, read, refusal
 from comptroller.remote.session import Session
 
 if TYPE_CHECKING:
@@ -89,17 +89,16 @@ class RemoteHost:
             "input": options.input_name,
             "mapping": _short_mapping(options.mapping),
         }
-        query = urlencode({name: value for name, value in named.items() if value is not None})
         channel = self._session.channel
         with ExitStack() as closings:
+            body = _Body(given, channel)
             request = Request(
                 "POST",
-                f"/operator/load/{kind}?{query}",
+                _load_url(kind, named),
                 {**JSON, "content-type": "application/x-ndjson", "prefer": "progress"},
-                channel.content(
-                    lambda: closings.enter_context(closing(_pieces(given, channel))),
-                ),
+                channel.content(lambda: closings.enter_context(closing(body.pieces()))),
                 is_single_use=not isinstance(given.source, str),
+                upload=Upload(lambda: body.is_sent, _load_url(kind, {**named, "dry_run": "true"})),
             )
             answer = self._run(self._session.ask(request, _never))
         try:
@@ -239,6 +238,11 @@ class RemoteHost:
             raise unavailable(f"GET {path} got an incomplete response: it ends within a line")
 
 
+def _load_url(kind: str, named: dict[str, str | None]) -> str:
+    query = urlencode({name: value for name, value in named.items() if value is not None})
+    return f"/operator/load/{kind}?{query}"
+
+
 async def _never() -> bool:
     return False
 
@@ -264,23 +268,38 @@ async def _close(pieces: AsyncGenerator[bytes, None]) -> None:
     await pieces.aclose()
 
 
-def _pieces(given: Opened, channel: Channel) -> Generator[bytes, None, None]:
-    """Yields the bytes to load, and nothing while the source blocks; reports progress."""
-    done = rows = 0
-    reported_at = channel.now()
-    source = given.source
-    # An iterable of the caller is iterated on the caller's thread.
-    if given.is_of_caller and not isinstance(source, str):
-        pieces = _read(source)
-    else:
-        pieces = _read_ahead(source)
-    for piece in pieces:
-        yield piece
-        done += len(piece)
-        rows += piece.count(b"\n")
-        if given.progress and channel.now() - reported_at >= _REPORT_EVERY_S:
-            reported_at = channel.now()
-            given.progress(done, given.total_bytes, rows)
+class _Body:
+    """The body of a load.
+
+    Attributes:
+        is_sent: whether the connection took all bytes of the last `pieces`.
+    """
+
+    def __init__(self, given: Opened, channel: Channel) -> None:
+        self._given = given
+        self._channel = channel
+        self.is_sent = False
+
+    def pieces(self) -> Generator[bytes, None, None]:
+        """Yields the bytes to load, and nothing while the source blocks; reports progress."""
+        given, now = self._given, self._channel.now
+        self.is_sent = False
+        done = rows = 0
+        reported_at = now()
+        source = given.source
+        # An iterable of the caller is iterated on the caller's thread.
+        if given.is_of_caller and not isinstance(source, str):
+            pieces = _read(source)
+        else:
+            pieces = _read_ahead(source)
+        for piece in pieces:
+            yield piece
+            done += len(piece)
+            rows += piece.count(b"\n")
+            if given.progress and now() - reported_at >= _REPORT_EVERY_S:
+                reported_at = now()
+                given.progress(done, given.total_bytes, rows)
+        self.is_sent = True
 
 
 def _read(source: Readable) -> Iterator[bytes]:

@@ -65,6 +65,20 @@ _CODES = {
 _CODE = re.compile(r"[a-z]+(-[a-z]+)*")
 
 
+class Upload(NamedTuple):
+    """A long body, which the server may refuse before its end.
+
+    Attributes:
+        is_sent: whether the last attempt passed all pieces to the connection. If not, it did not
+            send the end of the body, so the server cannot have executed the request.
+        check_url: a URL at which the same request without a body changes nothing, and is refused
+            for the same reasons.
+    """
+
+    is_sent: Callable[[], bool]
+    check_url: str
+
+
 class Request(NamedTuple):
     """A request; `content` is called for each attempt. If it is single-use, there is only one."""
 
@@ -73,6 +87,7 @@ class Request(NamedTuple):
     headers: Mapping[str, str]
     content: Content | None = None
     is_single_use: bool = False
+    upload: Upload | None = None
 
     @property
     def is_write(self) -> bool:

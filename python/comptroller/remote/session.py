@@ -227,14 +227,44 @@ class Session:
     ) -> R:
         token = await self._credentials.token()
         try:
-            return await self._sender.send_once(_authorize(request, token), take)
+            return await self._send_once(_authorize(request, token), take)
         except Failure as failure:
             if failure.error.status != 401:
                 raise
             fresh = await self._credentials.token(refused=token)
             if fresh is None or request.is_single_use:
                 raise
-        return await self._sender.send_once(_authorize(request, fresh), take)
+        return await self._send_once(_authorize(request, fresh), take)
+
+    async def _send_once(
+        self, request: Request, take: Callable[[httpx2.Response], Awaitable[R]]
+    ) -> R:
+        """Sends a request once. Raises the Failure of a refusal also if its response was lost.
+
+        A server refuses an upload before its end, reads on for a while, and closes the connection.
+        If a write then fails, asyncio discards what it has not read: the response.
+        """
+        try:
+            return await self._sender.send_once(request, take)
+        except Failure as failure:
+            upload = request.upload
+            if not failure.may_be_executed or upload is None or upload.is_sent():
+                raise
+            failure.may_be_executed = False
+            if isinstance(failure.__cause__, httpx2.NetworkError | httpx2.RemoteProtocolError):
+                await self._check(request, self.base_url + upload.check_url)
+            raise
+
+    async def _check(self, request: Request, url: str) -> None:
+        """Sends a request without its body to another URL. Raises the Failure of a refusal."""
+        try:
+            await self._sender.send_once(
+                request._replace(url=url, content=lambda: b"", upload=None), self._sender.body
+            )
+        except Failure as failure:
+            if failure.__cause__ is None:  # there is a response
+                failure.may_be_executed = False
+                raise
 
 
 def _claims(token: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import socket
 from contextlib import suppress
 
 #: What the client of a request may still send after its response has ended, in bytes. A client
-#: that sends more before it reads gets no response to a refused load.
+#: that sends more before it reads may lose the response to a refused load.
 MAX_DISCARDED = 16 << 20
 
 _MAX_GATHERED = 64 << 10  # bytes
