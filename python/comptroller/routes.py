@@ -18,6 +18,9 @@ CHECKPOINT_PATH = "/v2/journal/checkpoint"
 METHOD_OVERRIDE = "x-http-method-override"
 FORM = "application/x-www-form-urlencoded"
 
+#: The maximum size of a body in bytes, except that of a load.
+LARGEST_BODY = 1 << 20
+
 
 class Row(NamedTuple):
     """An operation at a path; `envelope` is the member of the response that has the record."""

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, unquote_to_bytes
 
 from comptroller.errors import invalid
 from comptroller.http.problems import Refusal, problem
-from comptroller.routes import FORM, METHOD_OVERRIDE
+from comptroller.routes import FORM, LARGEST_BODY, METHOD_OVERRIDE
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -18,8 +18,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
-#: The maximum size of a body in bytes, and number of fields in a query string.
-LARGEST_BODY = 1 << 20
+#: The maximum number of fields in a query string.
 MAX_FIELDS = 2000
 
 #: A scope key that a handler sets: the deadline applies to each piece of the body, not to all.

@@ -25,7 +25,7 @@ from comptroller.errors import (
 )
 from comptroller.remote.channel import Channel, Content
 from comptroller.retry_after import retry_after_s
-from comptroller.routes import FORM, METHOD_OVERRIDE
+from comptroller.routes import FORM, LARGEST_BODY, METHOD_OVERRIDE
 
 R = TypeVar("R")
 
@@ -195,12 +195,17 @@ class Sender:
         client = self.channel.client
         if client.is_closed:
             raise closed()
+        content = request.content and request.content()
+        if isinstance(content, bytes) and len(content) > LARGEST_BODY:
+            # The response to a body that is much larger may be lost, see `Session._send_once`.
+            detail = f"the body is too large; at most {LARGEST_BODY:,} bytes"
+            raise error_for("content-too-large", 413, detail)
         try:
             http_request = client.build_request(
                 request.method,
                 request.url,
                 headers=request.headers,
-                content=request.content and request.content(),
+                content=content,
             )
             response = await self.channel.send(http_request)
             try:

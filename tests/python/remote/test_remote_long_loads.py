@@ -205,3 +205,27 @@ def test_the_reason_of_a_closed_connection_is_asked_without_a_body(
     targets = [line.split()[1] for line in lines]
     path = b"/operator/load/identities"
     assert [target.rstrip(b"?") for target in targets] == [path, path + b"?dry_run=true"]
+
+
+def test_a_record_that_is_too_large_is_the_error_of_an_opened_store(
+    store_path: Path,
+    start: Start,  # noqa: F811
+) -> None:
+    large = {"ledger": "INK", "address": "x" * 2 * MAX_DISCARDED}
+
+    async def create(address: str) -> None:
+        async with comptroller.connect_async(address, token="any") as svc:
+            await svc.reward_addresses.create(**large)
+
+    with comptroller.open(":memory:") as local, pytest.raises(errors.InvalidRequest) as refused:
+        local.reward_addresses.create(**large)
+    with start(store_path) as address:
+        with pytest.raises(errors.InvalidRequest) as awaited:
+            asyncio.run(create(address))
+        with (
+            comptroller.connect(address, token="any") as svc,
+            pytest.raises(errors.InvalidRequest) as blocked,
+        ):
+            svc.reward_addresses.create(**large)
+    for error in (awaited.value, blocked.value):
+        assert error.code == refused.value.code == "content-too-large"
