@@ -31,7 +31,7 @@ def lines() -> Path:
     """A file with the claims, which stays in the build folder."""
     if not LINES.exists():
         LINES.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = LINES.with_suffix(".part")
+        unfinished = LINES.with_name(f"unfinished-{LINES.name}")
         comptroller.sample("claims", CLAIMS, out=unfinished)
         unfinished.rename(LINES)
     return LINES

@@ -15,6 +15,7 @@ from comptroller.errors import from_os_error, invalid
 from comptroller.values import KINDS
 
 _CHUNK_BYTES = 1 << 20
+_SUFFIXES = (".ndjson", ".jsonl", ".json")
 _MAX_UINT64 = 2**64 - 1  # the core has a lower limit for rows
 
 
@@ -47,13 +48,15 @@ def sample(
             proportion.
         seed: the same seed gives the same bytes.
         customer: the customer of the records; default ``default``.
-        out: the file to write, or the folder for ``all``.
+        out: the file to write, ``.ndjson``, ``.jsonl``, ``.json`` or without a suffix; or the
+            folder for ``all``.
 
     Returns:
         A binary file to read or load; or the path, if `out` is given.
 
     Raises:
-        InvalidRequest: the kind is unknown, ``all`` has no `out`, or `out` is a store.
+        InvalidRequest: the kind is unknown, ``all`` has no `out`, or `out` is a store or has the
+            suffix of another format.
         Unusable: `out` cannot be written.
     """
     word = arguments.kind(kind, others=["all"])
@@ -68,6 +71,11 @@ def sample(
         if place is None:
             raise invalid("out", "the kind all needs a folder; name one")
         return _write_all(place, rows, seed, customer)
+    if place is not None:
+        refuse_store("out", place)
+        if place.suffix.lower() not in ("", *_SUFFIXES):
+            known = ", ".join(_SUFFIXES)
+            raise invalid("out", f"{place} is not named as NDJSON; end it in one of {known}")
     file = _sample_file(word, rows, seed, customer)
     return file if place is None else _write(file, place)
 

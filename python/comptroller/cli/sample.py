@@ -31,7 +31,7 @@ from comptroller.values import KINDS
 @click.option(
     "--out",
     type=NamedPath(allow_dash=True),
-    help="Output file, - for standard output; with `all` a folder.",
+    help="Output file, .ndjson, .jsonl or .json; - for standard output; with `all` a folder.",
 )
 @click.option("--customer", metavar="ID", help="Customer of the records. Default: `default`.")
 @json_option

@@ -61,6 +61,7 @@ _OPTIONS = {
     r'\bconstants=\{"(\w+)": \.\.\.\}': r"--constant \1=...",
     r"\bstate: missing; give the folder\b": "--state: missing; give the folder",
     r"\bgive tz\b": "give --tz",
+    r"\bgive format$": "give --format",
     r"\bgive dayfirst\b": "give --dayfirst or --monthfirst",
     r"\bgive rename or a mapping\b": "give --rename or --map",
     r"\bafter: is empty; give a cursor of the change feed, or `since`": (

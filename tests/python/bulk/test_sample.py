@@ -140,6 +140,18 @@ def test_an_unwritable_destination_is_unusable(tmp_path: Path, kind: str, place:
     assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.parametrize("name", ["claims.parquet", "claims.ndjson.gz", "claims.CSV"])
+def test_a_sample_is_not_written_under_the_name_of_another_format(
+    tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=r"end it in one of \.ndjson, \.jsonl, \.json"):
+        comptroller.sample("claims", rows=10, out=tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    for accepted in ("claims", "claims.NDJSON", "claims.jsonl", "claims.json"):
+        comptroller.sample("claims", rows=10, out=tmp_path / accepted)
+    comptroller.sample("all", rows=10, out=tmp_path / "sample.2026")
+
+
 @pytest.mark.parametrize("beside", ["", "-wal", "-shm", "-lock", "-opening-lock", "-filling"])
 def test_a_sample_never_replaces_a_store(operator: Service, store_path: Path, beside: str) -> None:
     with pytest.raises(InvalidRequest, match=r"(belongs to the|is a file of the open) store"):

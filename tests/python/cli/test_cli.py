@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import comptroller
 import pytest
 from command_line import GOOD, MIXED, Run, claim, lines
 from comptroller import values
@@ -319,6 +320,15 @@ def test_a_sample_goes_to_standard_output_or_to_files(run: Run, tmp_path: Path) 
     named = run("sample", "payout_groups", "--rows", "3", "--out", "groups.ndjson", "--json")
     assert named.json == {"kind": "payout-groups", "files": ["groups.ndjson"]}
     assert len((tmp_path / "groups.ndjson").read_text().splitlines()) == 3
+
+
+def test_a_name_of_another_format_is_refused(run: Run, tmp_path: Path) -> None:
+    comptroller.open("store.db").close()
+    ended = run("export", "claims", "x.foo", "--db", "store.db")
+    assert (ended.code, ended.err.endswith(", or give --format\n")) == (1, True)
+    ended = run("sample", "claims", "--out", "x.parquet")
+    assert (ended.code, "x.parquet is not named as NDJSON" in ended.err) == (1, True)
+    assert [each.name for each in tmp_path.glob("x*")] == []
 
 
 def test_check_prints_its_findings(run: Run, tmp_path: Path) -> None:
