@@ -129,13 +129,15 @@ class _Columns:
             return
         if dtype.is_float():
             column = self._of_floats(column, type)
-        elif dtype.is_integer() and (type in TEXT_TYPES or dtype in self._of_python):
+        elif dtype.is_integer() and (
+            self._rows.unescapes if type in TEXT_TYPES else dtype in self._of_python
+        ):
             column = column.cast(library.String)
         if column.dtype == library.String and not dtype.is_float():  # a float has a point
             column = self._of_texts(column, type)
         elif dtype in (library.Date, library.Datetime) and type == "timestamp":
             column = self._of_times(column)
-        elif dtype.is_temporal() or dtype in (library.Binary, library.Object):
+        elif dtype.is_temporal() or dtype in (library.Binary, *self._of_python):
             self._refuse(column.is_not_null())
             column = library.repeat(None, len(column), dtype=library.String, eager=True)
         self.frame = self.frame.with_columns(column.alias(name))

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from functools import cache
 from math import isfinite, isnan
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, cast
 from uuid import UUID, uuid5
 from zoneinfo import ZoneInfo
 
@@ -132,7 +133,8 @@ class RowMapping:
     Args:
         kind: the kind of the records.
         mapping: how columns become members.
-        unescapes: whether texts may have the apostrophe of an exported CSV.
+        unescapes: whether rows are the cells of a CSV file or a sheet: texts may have the
+            apostrophe of an exported CSV, and a sheet may have an id as a number.
         is_json: whether rows are documents of JSON, of which only what the mapping names is
             converted: without options the outcome is that of the unconverted document.
     """
@@ -153,10 +155,9 @@ class RowMapping:
                     raise invalid(option, f"{name!r} is not a member of {kind}; they are {known}")
         self._mapping = mapping
         self._zone = ZoneInfo(mapping.tz) if mapping.tz else None
-        self.unescapes = unescapes
         self.columns = {member: name for name, member in mapping.rename.items()}
         self.floats = 0  # that became decimals
-        self.is_json = False  # constants are values of Python
+        self.is_json = self.unescapes = False  # constants are values of Python
         self._unseen = set(mapping.rename)
         self._seen: dict[str, None] = {}
         self.constants = {
@@ -164,6 +165,13 @@ class RowMapping:
             for name, value in mapping.constants.items()
         }
         self.is_json = is_json
+        self.unescapes = unescapes
+
+    def is_plain(self, row: object) -> bool:
+        """Whether the load reads the members of a row as if they were converted."""
+        if isinstance(row, msgspec.Struct):
+            row = msgspec.structs.asdict(row)
+        return not isinstance(row, Mapping) or _has_plain_members(self.types, row)
 
     def uses(self, column: str) -> bool:
         """Whether the values of a column become those of a member."""
@@ -238,13 +246,12 @@ class RowMapping:
             return self._instant(name, value)
         if isinstance(value, float):
             return self._of_float(name, type, value)
-        if isinstance(value, int) and not isinstance(value, bool) and type in TEXT_TYPES:
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        if is_number and type in TEXT_TYPES and self.unescapes:
             return self._of_text(name, type, str(value))
         if isinstance(value, bytes) and type == "uuid" and len(value) == 16:
             return str(UUID(bytes=value))
-        if type == "metadata":
-            return _metadata(value)
-        return _with_counted(type, value)
+        return _nested(name, type, value)
 
     def _of_text(self, name: str, type: str, text: str) -> object:
         if self.unescapes:
@@ -283,7 +290,7 @@ class RowMapping:
         return self._of_float(name, "amount", float(text))
 
     def _of_float(self, name: str, type: str, value: float) -> object:
-        if type in TEXT_TYPES and isfinite(value):  # a spreadsheet has only floats
+        if type in TEXT_TYPES and isfinite(value) and self.unescapes:  # a sheet has only floats
             if abs(value) >= _FIRST_ROUNDED:
                 raise invalid(
                     name,
@@ -297,8 +304,10 @@ class RowMapping:
             self.floats += 1
             return shortest(value)
         if type != "amount":
-            is_time = type == "timestamp"
-            advice = "; format the column as dates in the spreadsheet" if is_time else ""
+            advice = {
+                "timestamp": "; format the column as dates in the spreadsheet",
+                **dict.fromkeys(TEXT_TYPES, "; give text"),
+            }.get(type, "")
             raise invalid(name, f"{value!r} is a number, not a value of this member{advice}")
         raise invalid(
             name,
@@ -430,19 +439,15 @@ def _no_constant(name: str) -> object:
 
 
 def _metadata(value: object) -> object:
-    """Returns metadata without the keys that a row does not have; pairs, as of a map, as a dict.
+    """Returns pairs, as libraries make of a map, as a dict.
 
     A list with anything but pairs, or with a duplicate key, is returned unchanged, to be rejected.
     """
     if isinstance(value, (list, tuple)):
         pairs = [pair for each in value if (pair := _pair(each))]
         found = dict(pairs)
-        if len(found) < len(value):
-            return value
-        value = found
-    if not isinstance(value, Mapping):
-        return value
-    return {name: each for name, each in value.items() if each is not None}
+        return value if len(found) < len(value) else found
+    return value
 
 
 def _pair(value: object) -> tuple[str, object] | None:
@@ -454,20 +459,78 @@ def _pair(value: object) -> tuple[str, object] | None:
     return None
 
 
-def _with_counted(type: str, value: object) -> object:
-    """Returns a nested record with 0 for each value of a member that the service does not know."""
-    records = core_description()["records"]
-    if type not in records or not isinstance(value, Mapping):
+def _nested(path: str, type: str, value: object) -> object:
+    """Returns a value that may have members, with 0 for those that the service does not know.
+
+    Raises InvalidRequest for a day or a time where a text is wanted, which could be any of its
+    forms.
+    """
+    if isinstance(value, date) and type != "timestamp":
+        why = f"{value.isoformat()} is a date or a time, and the member is not one"
+        raise invalid(path, f"{why}; give text: in a spreadsheet, format the cells as text")
+    if type.endswith("[]") and isinstance(value, (list, tuple)):
+        return [_nested(path, type.removesuffix("[]"), each) for each in value]
+    if type == "metadata":
+        value = _metadata(value)
+    known = _members_of(type, value)
+    if known is None:
         return value
-    known = records[type]["members"]
     return {
-        name if name in known else _printable(name): _with_counted(known[name]["type"], each)
+        name if name in known else _printable(name): _nested(f"{path}.{name}", known[name], each)
         if name in known
         else 0
-        for name, each in value.items()
+        for name, each in cast("Mapping[Any, object]", value).items()
         if each is not None
     }
 
 
+def _members_of(type: str, value: object) -> Mapping[Any, str] | None:
+    """Returns the types of the members of a nested value; None if it is no record or metadata."""
+    if not isinstance(value, Mapping):
+        return None
+    return dict.fromkeys(value, "string") if type == "metadata" else _types_of_record(type)
+
+
+@cache
+def _types_of_record(type: str) -> Mapping[Any, str] | None:
+    record = core_description()["records"].get(type)
+    return record and {
+        name: each["type"].removesuffix("?") for name, each in record["members"].items()
+    }
+
+
+def _has_plain_members(types: Mapping[Any, str], members: Mapping[Any, object]) -> bool:
+    for name, value in members.items():
+        type = types.get(name)
+        if type is None or value is None:
+            continue
+        # The first condition decides most values without a call.
+        if value.__class__ not in _PLAIN[type] and not _is_plain_nested(type, value):
+            return False
+    return True
+
+
+def _is_plain_nested(type: str, value: object) -> bool:
+    if isinstance(value, (list, tuple)):
+        each_type = type.removesuffix("[]")
+        return each_type != type and all(
+            each.__class__ in _PLAIN[each_type] or _is_plain_nested(each_type, each)
+            for each in value
+        )
+    known = _members_of(type, value)
+    return known is not None and _has_plain_members(known, cast("Mapping[Any, object]", value))
+
+
 def _is_nested(type: str) -> bool:
     return type.endswith("[]") or type == "metadata" or type in core_description()["records"]
+
+
+class _PlainClasses(dict[str, set[type]]):
+    """The classes of the values of a type that need no conversion."""
+
+    def __missing__(self, type: str) -> set[type]:
+        self[type] = set() if _is_nested(type) else {str}
+        return self[type]
+
+
+_PLAIN = _PlainClasses(boolean={bool}, amount={str, int, Decimal}, timestamp={str, datetime})

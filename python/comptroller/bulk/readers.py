@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _NOT_JSON = b"NaN\n"  # the line of a row that is a fault
 _BLANK = b"\n"
+_EMPTY = b"{}\n"
 
 
 class PieceReader(io.RawIOBase):
@@ -83,7 +84,8 @@ class RowReader(PieceReader):
 
     Args:
         rows: the rows.
-        mapping: converts the rows; or if not `is_mapped`, only those that JSON cannot represent.
+        mapping: converts the rows; or if not `is_mapped`, only those whose JSON the load would read
+            otherwise.
         is_mapped: whether all rows are converted.
         kept: collects the rows.
     """
@@ -127,11 +129,13 @@ class RowReader(PieceReader):
     def _encode(self, row: object) -> bytes:
         if self._mapping is None:
             return arguments.line(row)
-        if not self._is_mapped:
+        if not self._is_mapped and self._mapping.is_plain(row):
             try:
-                return arguments.line(row)
-            except InvalidRequest:  # columns that are not members, scalars of numpy, missing values
-                return arguments.line(self._mapping(row))
+                line = arguments.line(row)
+            except InvalidRequest:  # a value that is not a member, a missing value
+                pass
+            else:
+                return _BLANK if line == _EMPTY else line
         record = self._mapping(row)
         return arguments.line(record) if record or self._mapping.is_json else _BLANK
 

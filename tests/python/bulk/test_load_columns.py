@@ -160,7 +160,7 @@ def test_typed_columns_of_parquet_are_converted(operator: Service, tmp_path: Pat
     frame = pl.DataFrame(
         {
             **{name: [value] * 3 for name, value in base.items()},
-            "id": [1, 2, 3],
+            "id": ["1", "2", "3"],
             "amount": [0.1, 1e-7, 2.5],  # the second is converted as a row
             "created_at": [datetime(2026, 7, 1, 12)] * 3,
             "confirmed_at": [date(2026, 7, 1), None, None],

@@ -12,7 +12,7 @@ pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 
-OPTIONS: list[dict[str, Any]] = [{"tz": "UTC"}, {"decimal": ","}]
+OPTIONS: list[dict[str, Any]] = [{}, {"tz": "UTC"}, {"decimal": ","}]
 METADATA: list[tuple[object, dict[str, str] | None]] = [
     ({"a": "1", "b": None}, {"a": "1"}),
     ([{"key": "a", "value": "1"}, {"key": "b", "value": "2"}], {"a": "1", "b": "2"}),
@@ -62,7 +62,7 @@ LIBRARIES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("options", [{}, *OPTIONS], ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("form", MAPS)
 @pytest.mark.parametrize("pairs", [PAIRS, [], [("a", "1"), ("a", "2")]], ids=str)
