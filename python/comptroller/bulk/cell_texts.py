@@ -30,14 +30,16 @@ class CellTexts:
     """
 
     def __init__(self, kind: str, mapping: ColumnMapping) -> None:
-        self._rows = RowMapping(kind, mapping)
         self._mapping = mapping
+        # A number is an id only in the cells of a sheet, whose texts have apostrophes.
+        self._rows = {each: RowMapping(kind, mapping, unescapes=each) for each in (False, True)}
 
     def of(self, column: str, value: object, *, is_escaped: bool = False) -> str:
         """Returns the cell of a value; `is_escaped` if texts have their apostrophes already."""
         value = plain(value)
         member = self._mapping.rename.get(column, column)
-        type = self._rows.types.get(member)
+        rows = self._rows[is_escaped]
+        type = rows.types.get(member)
         if value is None:
             return ""
         if isinstance(value, str):
@@ -47,18 +49,18 @@ class CellTexts:
                 return safe(value)
             return _refused(value) if value else "'"  # an empty text, not a missing value
         text = text_of(value)
-        if type is not None and self._refuses(member, type, value):
+        if type is not None and self._refuses(rows, member, type, value):
             return _refused(text)
         has_comma = self._mapping.decimal == "," and member in AMOUNTS
         return safe(text.replace(".", ",") if has_comma else text)
 
-    def _refuses(self, member: str, type: str, value: object) -> bool:
+    def _refuses(self, rows: RowMapping, member: str, type: str, value: object) -> bool:
         """Whether a load refuses a value that is not text, although its text may be valid."""
         if isinstance(value, msgspec.Raw):  # a number of JSON
             is_rounded = type == "amount" and exact_number(bytes(value).decode()) is None
             return type in TEXT_TYPES or (is_rounded and self._mapping.floats != "shortest")
         try:
-            line = arguments.line(self._rows.convert(member, value))
+            line = arguments.line(rows.convert(member, value))
         except Exception:  # also of a class of the caller
             return True
         return type in TEXT_TYPES and not line.startswith(b'"')

@@ -5,15 +5,19 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import NamedTuple
+from io import BytesIO
+from shutil import copyfileobj
+from tempfile import TemporaryFile
+from typing import IO, NamedTuple
 from xml.etree import ElementTree
-from zipfile import ZipFile
+from zipfile import ZIP_DEFLATED, ZipFile
 
+from comptroller.bulk.number_formats import NumberFormat, number_format
 from comptroller.errors import invalid
 
-_ZEROS = re.compile("00+")
 # A cell in another spelling than the usual one: its place, then other attributes of cells. And a
 # cell beyond the columns A to Z or row 99,999.
 _UNUSUAL = re.compile(
@@ -21,6 +25,12 @@ _UNUSUAL = re.compile(
 )
 _FAR = re.compile(rb'<c r="(?:[A-Z]{2}|[A-Z][0-9]{6})')
 _USUAL_CELL = re.compile(rb'<c r="([A-Z]+)([0-9]+)"[^<>]*>')
+# A cell with an error up to the text of the error: the cell, its formula if it has one, its value.
+_ERROR_CELL = re.compile(
+    rb"""(<(?:\w+:)?c\s[^<>]*\bt=["']e["'][^<>]*>\s*"""
+    rb"""(?:<(?:\w+:)?f\b[^<>]*>(?:[^<>]*</(?:\w+:)?f>)?\s*)?"""
+    rb"""<(?:\w+:)?v\b[^<>]*>)[^<>]*"""
+)
 _PLACE = re.compile("([A-Za-z]{1,9})([0-9]{1,9})")
 _ROW = re.compile("[0-9]{1,9}")
 # Reading a sheet needs memory for each place from A1 to the last cell.
@@ -39,17 +49,19 @@ class SheetXml(NamedTuple):
     """The XML of a sheet, and what of the workbook its cells depend on.
 
     Attributes:
+        part: the name of its file in the archive.
         data: the XML.
         is_calculated: whether formulas have their values. A program that does not calculate
             writes 0 as the value of each.
-        digits: how many digits at least the cells of a style show, if more than one.
+        formats: those of the styles of cells that show something else than a value.
         noncharacter_texts: by their number, the shared texts with U+FFFE or U+FFFF, which
             python-calamine does not decode.
     """
 
+    part: str
     data: bytes
     is_calculated: bool
-    digits: dict[str, int]
+    formats: dict[str, NumberFormat]
     noncharacter_texts: dict[str, str]
 
 
@@ -64,12 +76,29 @@ def read_xml(path: str, sheet: str) -> SheetXml:
         workbook = ElementTree.fromstring(archive.read("xl/workbook.xml"))
         settings = workbook.find("{*}calcPr")
         is_calculated = settings is None or settings.get("fullCalcOnLoad") not in ("1", "true")
-        data = archive.read(_part(archive, workbook, sheet))
+        part = _part(archive, workbook, sheet)
+        data = archive.read(part)
         if b"\0" in data[:4]:
             raise ElementTree.ParseError("the sheet is not UTF-8")
         return SheetXml(
-            data, is_calculated, _digits_of_styles(archive), _noncharacter_texts(archive)
+            part, data, is_calculated, _formats_of_styles(archive), _noncharacter_texts(archive)
         )
+
+
+@contextmanager
+def with_known_errors(path: str, xml: SheetXml) -> Iterator[IO[bytes]]:
+    """Yields a copy of a workbook in which each error of a sheet is one that all programs know.
+
+    python-calamine reads no sheet with a newer one, such as #SPILL!.
+    """
+    known = _ERROR_CELL.sub(rb"\1#VALUE!", xml.data)
+    with TemporaryFile() as copy:
+        with ZipFile(path) as old, ZipFile(copy, "w", ZIP_DEFLATED, compresslevel=1) as new:
+            for name in old.namelist():
+                with old.open(name) as content, new.open(name, "w", force_zip64=True) as file:
+                    copyfileobj(BytesIO(known) if name == xml.part else content, file)
+        copy.seek(0)
+        yield copy
 
 
 def _normal_name(name: str) -> str:
@@ -158,6 +187,15 @@ def _any_area(data: bytes) -> _Area:
     return area
 
 
+def cells_of_styles(xml: SheetXml, styles: Iterable[str]) -> Iterator[tuple[int, int]] | None:
+    """Yields the row and column, from 0, of the cells of styles; None for an unusual spelling."""
+    if _UNUSUAL.search(xml.data) is not None:
+        return None
+    style = "|".join(map(re.escape, styles)).encode()
+    cell = re.compile(rb'<c r="([A-Z]+)([0-9]+)"[^<>]* s="(?:%s)"' % style)
+    return ((int(each[2]) - 1, _column(each[1]) - 1) for each in cell.finditer(xml.data))
+
+
 @lru_cache(1 << 15)
 def _column(letters: bytes) -> int:
     return column_of(letters.decode()) + 1
@@ -171,8 +209,8 @@ def column_of(letters: str) -> int:
     return number - 1
 
 
-def _digits_of_styles(archive: ZipFile) -> dict[str, int]:
-    """Returns how many digits at least the cells of a style show, if more than one."""
+def _formats_of_styles(archive: ZipFile) -> dict[str, NumberFormat]:
+    """Returns the formats of the styles of cells that show something else than a value."""
     if "xl/styles.xml" not in archive.namelist():
         return {}
     styles = ElementTree.fromstring(archive.read("xl/styles.xml"))
@@ -180,8 +218,10 @@ def _digits_of_styles(archive: ZipFile) -> dict[str, int]:
         each.get("numFmtId"): each.get("formatCode", "")
         for each in styles.iterfind("{*}numFmts/{*}numFmt")
     }
-    found = (codes.get(each.get("numFmtId"), "") for each in styles.iterfind("{*}cellXfs/{*}xf"))
-    return {str(style): len(code) for style, code in enumerate(found) if _ZEROS.fullmatch(code)}
+    ids = [each.get("numFmtId") for each in styles.iterfind("{*}cellXfs/{*}xf")]
+    formats = {id: number_format(id, codes.get(id, "")) for id in {*ids}}
+    found = {str(style): formats[id] for style, id in enumerate(ids)}
+    return {style: each for style, each in found.items() if each != NumberFormat()}
 
 
 def decode(text: str) -> str:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree.ElementTree import ParseError
 
 from comptroller.bulk.cell_texts import text_of
-from comptroller.bulk.sheet_xml import read_xml, require_near
+from comptroller.bulk.sheet_xml import read_xml, require_near, with_known_errors
 from comptroller.bulk.unread_cells import UnreadCell, covered, merged, shown_cells
 from comptroller.errors import invalid, require
 
 if TYPE_CHECKING:
     import polars
+
+_UNKNOWN_ERROR = "Unsupported cell error value"  # in the message of python-calamine
 
 
 class Sheet(NamedTuple):
@@ -38,7 +40,7 @@ def read_sheet(path: str, name: str, sheet: str | None) -> Sheet:
         if sheet is not None and sheet not in names:
             raise invalid("sheet", f"{name} has no sheet {sheet!r}; it has {', '.join(names)}")
         read = [sheet] if sheet is not None else names
-        rows = [_rows(path, name, workbook, each) for each in read]
+        rows = [_rows(path, name, library, workbook, each) for each in read]
     except (
         library.CalamineError,
         library.XmlError,
@@ -55,15 +57,25 @@ def read_sheet(path: str, name: str, sheet: str | None) -> Sheet:
     return _sheet(frames, name, filled[0] if filled else [])
 
 
-def _rows(path: str, name: str, workbook: Any, sheet: str) -> list[list[object]]:
+def _rows(path: str, name: str, library: Any, workbook: Any, sheet: str) -> list[list[object]]:
     """Returns the rows of a sheet from its first; a sheet that only has a chart has none."""
     xml = read_xml(path, sheet)
     require_near(xml, name, sheet)
-    found = workbook.get_sheet_by_name(sheet)
+    try:
+        found = workbook.get_sheet_by_name(sheet)
+    except library.CalamineError as error:
+        if _UNKNOWN_ERROR not in str(error):
+            raise
+        with with_known_errors(path, xml) as copy:
+            found = library.load_workbook(copy).get_sheet_by_name(sheet)
     rows: list[list[object]] = found.to_python(skip_empty_area=False) if found.height else []
     if not rows:
         return rows
     for row, column, cell in shown_cells(xml):
+        if cell is None:
+            if row < len(rows) and column < len(rows[row]):
+                rows[row][column] = _midnight(rows[row][column])
+            continue
         rows.extend([""] * len(rows[0]) for _ in range(len(rows), row + 1))
         if column < len(rows[row]):
             rows[row][column] = cell
@@ -72,6 +84,11 @@ def _rows(path: str, name: str, workbook: Any, sheet: str) -> list[list[object]]
         if rows[top][left] != "":
             rows[row][column] = covered(text_of(rows[top][left]))
     return rows
+
+
+def _midnight(cell: object) -> object:
+    """Returns the time at which a day begins, of which python-calamine returns the day."""
+    return datetime.combine(cell, time()) if type(cell) is date else cell
 
 
 def _sheet(library: Any, name: str, rows: list[list[object]]) -> Sheet:

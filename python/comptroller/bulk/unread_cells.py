@@ -1,6 +1,7 @@
 """Cells of Excel files that show something else than their value.
 
-Errors, formulas without a value, merged cells, numbers with leading zeros, and rare characters.
+Errors, formulas without a value, merged cells, numbers with leading zeros, times at midnight, and
+rare characters.
 """
 
 from __future__ import annotations
@@ -11,10 +12,22 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-from comptroller.bulk.sheet_xml import NONCHARACTER_ESCAPE, SheetXml, column_of, decode
+from comptroller.bulk.sheet_xml import (
+    NONCHARACTER_ESCAPE,
+    SheetXml,
+    cells_of_styles,
+    column_of,
+    decode,
+)
 
 _MAY_BE_UNREAD = re.compile(rb"""<(\w+:)?f[\s/>]|\st=["']e["']""")
 _PLACE = re.compile(r"([A-Z]+)([0-9]+)")
+
+
+_SEPARATED = (
+    "is shown with zeros and other characters by its number format; write it as text, or format "
+    "the cell as 0"
+)
 
 
 class UnreadCell(NamedTuple):
@@ -33,14 +46,20 @@ class UnreadCell(NamedTuple):
         return self.text
 
 
-def shown_cells(xml: SheetXml) -> Iterator[tuple[int, int, UnreadCell | str]]:
-    """Yields errors, formulas without a value, and texts that python-calamine reads differently.
+def shown_cells(xml: SheetXml) -> Iterator[tuple[int, int, UnreadCell | str | None]]:
+    """Yields errors, formulas without a value, and values that python-calamine reads differently.
 
-    These are numbers with leading zeros, and texts with U+FFFE or U+FFFF.
+    These are numbers with leading zeros, and texts with U+FFFE or U+FFFF. None for a number whose
+    format shows a time, so that a day is its midnight.
     Each with its row and column. Rows and columns begin with 0.
     """
+    clocks = [style for style, each in xml.formats.items() if each.has_clock]
+    of_clocks = cells_of_styles(xml, clocks) if clocks else iter(())
+    for row, column in of_clocks or ():
+        yield row, column, None
     if (
-        not (xml.digits or xml.noncharacter_texts)
+        not (len(xml.formats) > len(clocks) or xml.noncharacter_texts)
+        and of_clocks is not None
         and _MAY_BE_UNREAD.search(xml.data) is None
         and NONCHARACTER_ESCAPE.search(xml.data) is None
     ):
@@ -70,8 +89,13 @@ def shown_cells(xml: SheetXml) -> Iterator[tuple[int, int, UnreadCell | str]]:
         elif cell.get("t") == "inlineStr":
             parts = [*cell.iterfind("{*}is/{*}t"), *cell.iterfind("{*}is/{*}r/{*}t")]
             found = _noncharacter_text("".join(each.text or "" for each in parts))
-        elif cell.get("t", "n") == "n" and cell.get("s") in xml.digits and value.isdecimal():
-            found = value.zfill(xml.digits[cell.get("s", "")])
+        elif cell.get("t", "n") == "n" and value and cell.get("s") in xml.formats:
+            format = xml.formats[cell.get("s", "")]
+            found = format.padded(value)
+            if found is not None and format.is_separated:
+                found = UnreadCell(value, _SEPARATED)
+            if format.has_clock and place is not None:
+                yield int(place[2]) - 1, column_of(place[1]), None
         if found is not None and place is not None:
             yield int(place[2]) - 1, column_of(place[1]), found
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from comptroller import Service
 from examples import GROUP, accounted
+from test_load_odd_files import edited
 
 for needed in ("polars", "python_calamine", "xlsxwriter"):
     pytest.importorskip(needed)
@@ -102,25 +103,127 @@ def test_a_date_is_the_start_of_its_day(
     assert operator.claims.get("a").created_at.isoformat() == created_at
 
 
-def test_leading_zeros_of_a_number_format_are_read(operator: Service) -> None:
+def sheet_of_cells(cells: list[tuple[int, Any, str]]) -> io.BytesIO:
+    """Returns a workbook with a claim for each cell: its column, value and number format."""
     import xlsxwriter
 
     out = io.BytesIO()
-    formats = {"00000": "00042", "00": "42", "0": "42", "#,##0": "42", "0.00": "42"}
     with xlsxwriter.Workbook(out, {"in_memory": True}) as book:
         sheet = book.add_worksheet()
         sheet.write_row(0, 0, [*HEADER, "error_message"])
-        for place, code in enumerate(formats, start=1):
-            shown = book.add_format({"num_format": code})
-            sheet.write_row(place, 0, [f"c{place}", GROUP, "CLAIM_ALL", "FAILED"])
-            sheet.write_number(place, 4, 42, shown)
-            sheet.write_string(place, 5, TIME)
-            sheet.write_number(place, 6, 42, shown)
-    content = io.BytesIO(out.getvalue())
-    assert accounted(operator.load("claims", content, floats="shortest")).inserted == len(formats)
-    found = [operator.claims.get(f"c{place}") for place in range(1, len(formats) + 1)]
-    assert [claim.error_message for claim in found] == [*formats.values()]
-    assert {claim.amount for claim in found} == {42}
+        for row, (column, value, code) in enumerate(cells, start=1):
+            valid = [f"c{row}", GROUP, "CLAIM_ALL", "FAILED", "42", TIME]
+            for place, cell in enumerate(valid):
+                sheet.write_string(row, place, cell)
+            sheet.write(row, column, value, book.add_format({"num_format": code}))
+    return io.BytesIO(out.getvalue())
+
+
+#: What a load reads of 42 with a number format; None if it rejects the cell.
+FORMATS_OF_42: dict[str, str | None] = {
+    "00000": "00042",
+    "00000;-00000": "00042",
+    "[Red]0000;[Blue]-0000": "0042",
+    "[$-409]00000": "00042",
+    "00000_)": "00042",
+    "*-00000": "00042",
+    "#000": "042",
+    '"GRP-"000': "042",
+    '000" GRP"': "042",
+    "0,000": "0042",
+    "00": "42",
+    "0": "42",
+    "#,##0": "42",
+    "# ##0": "42",
+    "0.00": "42",
+    "00%": "42",
+    '_-* #,##0.00\\ "CHF"_-': "42",
+    "[<=9999999]###\\-####;(###) ###\\-####": "42",
+    "0000 0000": None,
+    "000-000": None,
+    "000\\-00\\-0000": None,
+    '000"."000': None,
+    "[>99]000;00000": None,
+}
+
+
+@pytest.mark.parametrize("code", FORMATS_OF_42)
+def test_leading_zeros_of_a_number_format_are_read(operator: Service, code: str) -> None:
+    expected = FORMATS_OF_42[code]
+    content = sheet_of_cells([(0, 42, code), (6, 42, code)])
+    result = accounted(operator.load("claims", content, keep_going=True))
+    if expected is None:
+        assert [each.member for each in result.rejections] == ["id", "error_message"]
+        assert "by its number format; write it as text" in result.rejections[0].message
+    else:
+        assert result.rejections == []
+        assert operator.claims.get(expected).id == expected
+        assert operator.claims.get("c2").error_message == expected
+
+
+@pytest.mark.parametrize("code", ["00000", "00000;-00000", "0"])
+def test_a_number_format_makes_no_rounded_number_exact(operator: Service, code: str) -> None:
+    content = sheet_of_cells([(0, 12345678901234567, code)])
+    (rejection,) = accounted(operator.load("claims", content)).rejections
+    assert "may be rounded" in rejection.message
+
+
+@pytest.mark.parametrize("code", FORMATS_OF_42)
+def test_a_number_format_does_not_change_an_amount(operator: Service, code: str) -> None:
+    content = sheet_of_cells([(4, 42, code)])
+    result = accounted(operator.load("claims", content, floats="shortest", keep_going=True))
+    assert [claim.amount for claim in operator.claims.iter()] == [42] * result.inserted
+    assert bool(result.inserted) is (FORMATS_OF_42[code] is not None)
+
+
+#: Number formats, and whether they show a time of the day.
+CLOCKS = {
+    "yyyy-mm-dd hh:mm": True,
+    "dd.mm.yyyy h:mm:ss;@": True,
+    "[$-409]d mmm yyyy h:mm AM/PM;@": True,
+    "m/d/yy h:mm": True,  # built in
+    "yyyy-mm-dd": False,
+    'yyyy"h"': False,
+    "dd\\ mmm\\ yyyy": False,
+    "mm-dd-yy": False,  # built in
+}
+
+
+@pytest.mark.parametrize("is_usual", [True, False])
+@pytest.mark.parametrize("code", CLOCKS)
+def test_midnight_is_a_time_if_its_cell_shows_one(
+    operator: Service, code: str, is_usual: bool
+) -> None:
+    content = sheet_of_cells([(5, day, code) for day in (46053, 46053.5, 46054)]).getvalue()
+    if not is_usual:
+        content = edited(content, (r'<c r="([A-Z]+[0-9]+)" s="([0-9]+)">', r"<c s='\2' r='\1'>"))
+    result = accounted(operator.load("claims", io.BytesIO(content), dry_run=True))
+    assert [each.line for each in result.rejections] == ([2, 3, 4] if CLOCKS[code] else [3])
+    assert all("give tz" in each.message for each in result.rejections)
+    loaded = operator.load("claims", io.BytesIO(content), tz="Europe/Zurich")
+    assert accounted(loaded).inserted == 3
+    assert operator.claims.get("c1").created_at.isoformat() == "2026-01-30T23:00:00+00:00"
+
+
+@pytest.mark.parametrize("cell", [r"\1", '<c r="G2" t=\'e\'>\n<v xml:space="preserve">#N/A</v>'])
+@pytest.mark.parametrize("error", ["#SPILL!", "#CALC!", "#FIELD!", "#BLOCKED!", "#N/A"])
+def test_a_row_with_any_error_is_rejected(operator: Service, error: str, cell: str) -> None:
+    """python-calamine reads no sheet with an error that it does not know."""
+    import xlsxwriter
+
+    out = io.BytesIO()
+    with xlsxwriter.Workbook(out, {"in_memory": True}) as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, [*HEADER, "error_message"])
+        for row in (1, 2):
+            sheet.write_row(row, 0, [f"c{row}", GROUP, "CLAIM_ALL", "FAILED", "1", TIME, error])
+        sheet.write_formula(1, 6, "=A1<B1", None, "#N/A")
+    content = edited(out.getvalue(), ('(<c r="G2".*?)(?=</c>)', cell), (">#N/A<", f">{error}<"))
+    result = accounted(operator.load("claims", io.BytesIO(content), keep_going=True))
+    (rejection,) = result.rejections
+    assert (rejection.line, rejection.member) == (2, "error_message")
+    assert f"'{error}' is an error in the spreadsheet" in rejection.message
+    assert operator.claims.get("c2").error_message == error
 
 
 #: What a cell of an optional member has, and what its rejection says.
