@@ -180,7 +180,8 @@ def members_of(row: object) -> dict[Any, object] | None:
 def rejects_path(path: object, *sources: object) -> str:
     """Returns the path of a file of rejects, before anything is loaded.
 
-    Raises InvalidRequest if it is a store, the file of one of `sources`, or in no folder.
+    Raises InvalidRequest if it is a store, the file of one of `sources`, in no folder, or named as
+    another format than CSV.
     """
     place = arguments.path("rejects", path)
     refuse_store("rejects", place)
@@ -190,6 +191,8 @@ def rejects_path(path: object, *sources: object) -> str:
             and Path(source).resolve() == Path(place).resolve()
         ):
             raise invalid("rejects", f"{place} is read by this load; name another file")
+    if Path(place).suffix.lower() not in ("", ".csv"):
+        raise invalid("rejects", f"{place} is not named as CSV; end it in .csv")
     if not os.access(Path(place).resolve().parent, os.W_OK):
         raise invalid("rejects", f"{place} cannot be written; name a file in a folder that exists")
     return place

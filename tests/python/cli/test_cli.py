@@ -328,6 +328,8 @@ def test_a_name_of_another_format_is_refused(run: Run, tmp_path: Path) -> None:
     assert (ended.code, ended.err.endswith(", or give --format\n")) == (1, True)
     ended = run("sample", "claims", "--out", "x.parquet")
     assert (ended.code, "x.parquet is not named as NDJSON" in ended.err) == (1, True)
+    ended = run("load", "claims", "-", "--rejects", "x.xlsx", "--db", "store.db", given=MIXED)
+    assert (ended.code, "x.xlsx is not named as CSV; end it in .csv" in ended.err) == (1, True)
     assert [each.name for each in tmp_path.glob("x*")] == []
 
 
