@@ -20,6 +20,7 @@ COMPRESSED = frozenset({".gz", ".gzip", ".zst", ".zstd", ".bz2", ".xz", ".zip"})
 
 _PIECE = 1 << 16
 _MOST_LAYERS = 4
+_UTF_32 = b"\xff\xfe\0\0"  # begins with a mark of UTF-16
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _CUT_OFF = "Compressed file ended before the end-of-stream marker was reached"  # as of gzip
 _ZIP = b"PK\x03\x04"
@@ -103,7 +104,7 @@ def content(file: BinaryIO, name: str, closing: ExitStack) -> Content:
             file, name = inner
         elif head.startswith(_EMPTY_ZIP):
             raise invalid("source", f"{given} is a zip archive without files; give one with a file")
-        elif head.startswith(_UTF_16):
+        elif head.startswith(_UTF_16) and not head.startswith(_UTF_32):
             file = cast("BinaryIO", io.BufferedReader(_Utf8(file)))
         elif unpack is not None:
             file = unpack(file)

@@ -213,7 +213,7 @@ class CsvFile:
             "source",
             f"{self._name} cannot be read: {why}; the first row must be the header, and each row "
             "have its cells: delete rows above the header, and quote cells that contain the "
-            "separator",
+            f"separator {self._separator!r}, or give another one with separator",
         )
 
 

@@ -24,9 +24,12 @@ FORMATS: dict[str, Format] = {
 _SEPARATORS = ",;\t|"
 _MARK = b"\xef\xbb\xbf"
 _JSON = re.compile(rb"\s*(\{|\[\s*\{)")  # a header may begin with a name in brackets
-_TEXT_BYTES = 1024  # in which text has no NUL
+_TEXT_BYTES = 1024  # that tell text from other bytes
+_CONTROL = re.compile(r"[\x01-\x08\x0e-\x1f]")
+_BINARY = "binary, of no format that a load reads; give NDJSON, JSON, CSV, Parquet or .xlsx"
 
 _SAVE = "open it in a spreadsheet and save it as .xlsx or CSV"
+_UTF_32 = "UTF-32 text; convert it to UTF-8, for example with iconv -f UTF-32 -t UTF-8"
 _OTHERS: dict[bytes, str] = {
     b"\xd0\xcf\x11\xe0": f"an old Excel file (.xls), or one with a password; {_SAVE}",
     b"%PDF": "a PDF; load the table from which it was printed",
@@ -34,6 +37,8 @@ _OTHERS: dict[bytes, str] = {
     b"ARROW1": "an Arrow file; read it, for example with polars.read_ipc, and load the frame",
     b"\x89PNG": "a picture; load the table that it shows",
     b"\x7fELF": "a program; name a file of records",
+    b"\xff\xfe\0\0": _UTF_32,
+    b"\0\0\xfe\xff": _UTF_32,
 }
 _MARKUP: dict[bytes, str] = {
     b"<?xml": f"XML; {_SAVE}",
@@ -62,10 +67,15 @@ def format_of(head: bytes, name: str) -> Format:
     return promised or ("csv" if _is_table(head) else "json")
 
 
-def separator_of(head: bytes) -> str:
-    """Returns the separator that appears most often in the first row, outside of quotes."""
+def separator_of(head: bytes, name: str) -> str:
+    """Returns the separator that appears most often in the first row, outside of quotes.
+
+    In a file named .tsv it is the tab, if the row has one.
+    """
     text = head.removeprefix(_MARK).lstrip(b"\r\n")
     row = b"".join(text.split(b'"')[::2]).partition(b"\n")[0].decode(errors="replace")
+    if PurePath(name).suffix.lower() == ".tsv" and "\t" in row:
+        return "\t"
     return max(_SEPARATORS, key=row.count)
 
 
@@ -76,20 +86,37 @@ def _refuse_others(head: bytes, name: str) -> None:
     what = what or next((what for start, what in _MARKUP.items() if text.startswith(start)), None)
     is_json = text[:1] in (b"{", b"[") and head[1:2] != b"\0"
     if what is None and not is_json and b"\0" in head[:_TEXT_BYTES]:
-        what = _with_zeros(head)
+        what = _with_zeros(head[:_TEXT_BYTES])
     if what is not None:
         raise invalid("source", f"{name} cannot be read: it is {what}")
 
 
-def _with_zeros(head: bytes) -> str:
-    """Returns what text with NUL characters is."""
-    halves = [head[start:_TEXT_BYTES:2] for start in (0, 1)]
-    even, odd = (half.count(0) > len(half) / 4 for half in halves)
-    encoding = None if even == odd else "UTF-16BE" if even else "UTF-16LE"
-    if encoding is None:
-        return "binary, of no format that a load reads; give NDJSON, JSON, CSV, Parquet or .xlsx"
-    advice = f"convert it to UTF-8, for example with iconv -f {encoding} -t UTF-8"
-    return f"{encoding} text without a byte order mark; {advice}"
+def _with_zeros(head: bytes) -> str | None:
+    """Returns what bytes with NUL characters are; None for UTF-8, in which a load refuses them."""
+    zeros = "".join("01"[head[start::4].count(0) > len(head) / 16] for start in range(4))
+    encoding = {
+        "0101": "UTF-16LE",
+        "1010": "UTF-16BE",
+        "0111": "UTF-32LE",
+        "0011": "UTF-32LE",
+        "1110": "UTF-32BE",
+        "1100": "UTF-32BE",
+    }.get(zeros)
+    if encoding is not None:
+        advice = f"convert it to UTF-8, for example with iconv -f {encoding} -t UTF-8"
+        return f"{encoding} text without a byte order mark; {advice}"
+    return None if zeros == "0000" and _is_text(head) else _BINARY
+
+
+def _is_text(head: bytes) -> bool:
+    """Whether bytes are UTF-8 whose only control characters are NUL and white space."""
+    try:
+        text = head.decode()
+    except UnicodeDecodeError as error:
+        if error.end < len(head) or error.reason != "unexpected end of data":
+            return False
+        text = head[: error.start].decode()
+    return not _CONTROL.search(text)
 
 
 def _is_table(head: bytes) -> bool:

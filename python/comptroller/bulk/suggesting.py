@@ -79,7 +79,7 @@ def suggest(kind: str, source: str | BinaryIO, given: ColumnMapping) -> str:
             found = content(source, "standard input", closing)
         format = format_of(found.head, found.name)
         if format == "csv" and given.separator is None:
-            separator = separator_of(found.head)
+            separator = separator_of(found.head, found.name)
             given = replace(given, separator=None if separator == "," else separator)
         path = spool(found.file, closing).name
         rows: Iterable[object]

@@ -57,6 +57,6 @@ def table_file(
     if format == "xlsx":
         sheet = read_sheet(path, found.name, options.sheet)
         return TableFile(lambda _refuse: (sheet.frame,), lambda: LineNumbers(sheet.rows_before))
-    separator = options.separator or separator_of(found.head)
+    separator = options.separator or separator_of(found.head, found.name)
     file = CsvFile(path, found.name, separator)
     return TableFile(file.frames, file.line_numbers, separator)

@@ -148,6 +148,11 @@ LOADED: dict[str, tuple[bytes, dict[str, Any]]] = {
     "german.csv": (GERMAN.encode(), {"decimal": ",", "tz": "Europe/Zurich"}),
     "mark.csv": (csv([HEADER, *ROWS]).encode("utf-8-sig"), {}),
     "quotes.csv": (csv(NOTES).encode(), {}),
+    "commas.tsv": (
+        csv([[*HEADER, "a,b,c,d,e,f,g,h"], *([*row, "x"] for row in ROWS)], "\t").encode(),
+        {},
+    ),
+    "commas_alone.tsv": (csv([HEADER, *ROWS]).encode(), {}),
     "semicolons.txt": (csv([HEADER, *ROWS], ";").encode(), {}),
     "crlf.csv": (csv([HEADER, *ROWS]).replace("\n", "\r\n").encode(), {}),
     "sheets.xlsx": (workbook(on_two_sheets), {"sheet": "Q2"}),
@@ -229,7 +234,20 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "x.xml": (b"<?xml version='1.0'?><Workbook>\n", "it is XML"),
     "le.csv": (csv([HEADER, *ROWS]).encode("utf-16-le"), "iconv -f UTF-16LE"),
     "be.ndjson": (json.dumps({"id": "a"}).encode("utf-16-be"), "iconv -f UTF-16BE"),
+    **{
+        f"{name}.csv": (csv([HEADER, *ROWS]).encode(name), f"{kind} text.*iconv -f {kind}")
+        for name, kind in {
+            "utf-16-be": "UTF-16BE",
+            "utf-32": "UTF-32",
+            "utf-32-le": "UTF-32LE",
+            "utf-32-be": "UTF-32BE",
+        }.items()
+    },
+    "utf-32-be.ndjson": (b"\0\0\xfe\xff" + "{}".encode("utf-32-be"), "iconv -f UTF-32"),
     "x": (bytes(range(256)) * 9, "it is binary"),
+    "zeros.csv": (bytes(999), "it is binary"),
+    "commas.tsv": (b"id;a;b,c\n1,2\n", "separator ';', or give another one with separator"),
+    "x.tsv": (b"id\0amount\x07" + bytes(99), "it is binary"),
     "none.xlsx": (b"", "it is empty; give a complete copy"),
     "none.parquet": (b"", "it is empty; give a complete copy"),
 }
@@ -240,6 +258,20 @@ def test_an_odd_file_is_loaded(operator: Service, tmp_path: Path, name: str) -> 
     content, options = LOADED[name]
     (tmp_path / name).write_bytes(content)
     assert accounted(operator.load("claims", tmp_path / name, **options)).inserted == 2
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x"])
+@pytest.mark.parametrize("before", [1, 99])
+def test_a_cell_with_nul_is_one_rejection_wherever_it_is(
+    operator: Service, tmp_path: Path, name: str, before: int
+) -> None:
+    rows = [[f"c-{n}", *ROWS[0][1:]] for n in range(before)]
+    bad = ["bad", *ROWS[0][1:4], "1\0", ROWS[0][5]]
+    text = csv([HEADER, *rows, bad], "\t" if name == "x.tsv" else ",")
+    (tmp_path / name).write_bytes(text.encode())
+    result = accounted(operator.load("claims", tmp_path / name, keep_going=True))
+    assert [(each.id, each.member) for each in result.rejections] == [("bad", "amount")]
+    assert result.inserted == before
 
 
 @pytest.mark.parametrize("name", REFUSED)
