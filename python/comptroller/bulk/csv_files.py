@@ -8,6 +8,7 @@ import re
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -52,7 +53,7 @@ class CsvFile:
     def frames(self, refuse: Refuse | None = None) -> Iterator[polars.DataFrame]:
         """Yields the rows in batches. Raises InvalidRequest if the file is not a table."""
         _require_lines(self._path, self._name)
-        with refusing(self._library, self._name):
+        with refusing(self._library, self._name), self._naming_line():
             if self._header is None:
                 return
             if self._other_lines != []:
@@ -208,6 +209,20 @@ class CsvFile:
         csv.writer(written, delimiter=self._separator, lineterminator="\n").writerow(cells)
         return written.getvalue()
 
+    @contextmanager
+    def _naming_line(self) -> Iterator[None]:
+        """Raises InvalidRequest, which names the first such line, for text that is not UTF-8."""
+        try:
+            yield
+        except UnicodeError as error:
+            with Path(self._path).open("rb") as file:
+                line = next(number for number, each in enumerate(file, start=1) if _is_bad(each))
+            raise invalid(
+                "source",
+                f"{self._name} cannot be read: line {line} is not UTF-8; convert it to UTF-8, for "
+                "example with iconv -f WINDOWS-1252 -t UTF-8",
+            ) from error
+
     def _not_a_table(self, why: str) -> Exception:
         return invalid(
             "source",
@@ -320,6 +335,14 @@ def _row_of(width: int, separator: str) -> Callable[[str], object]:
     escaped = re.escape(separator)
     cell = f'(?:{_IN_QUOTES}|[^"{escaped}\\r\\n]*)'
     return re.compile(f"{cell}(?:{escaped}{cell}){{{width - 1}}}\\r?\\n?").fullmatch
+
+
+def _is_bad(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def _end_line(record: str) -> str:

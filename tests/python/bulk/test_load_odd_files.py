@@ -260,6 +260,18 @@ def test_an_odd_file_is_loaded(operator: Service, tmp_path: Path, name: str) -> 
     assert accounted(operator.load("claims", tmp_path / name, **options)).inserted == 2
 
 
+@pytest.mark.parametrize("before", [0, 1, 30_000])
+@pytest.mark.parametrize("cell", ["ü", '"two\nlines ü"'])
+def test_a_line_that_is_not_utf_8_is_named(
+    operator: Service, tmp_path: Path, cell: str, before: int
+) -> None:
+    rows = [[*HEADER, "error_message"], *([*ROWS[0], "x"] for _ in range(before))]
+    (tmp_path / "x.csv").write_bytes(csv([*rows, [*ROWS[1], cell]]).encode("cp1252"))
+    line = before + 2 + cell.count("\n")
+    with pytest.raises(InvalidRequest, match=rf"x\.csv cannot be read: line {line} is not UTF-8"):
+        operator.load("claims", tmp_path / "x.csv")
+
+
 @pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x"])
 @pytest.mark.parametrize("before", [1, 99])
 def test_a_cell_with_nul_is_one_rejection_wherever_it_is(
