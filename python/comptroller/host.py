@@ -57,6 +57,10 @@ class Host(Transport, Protocol):
         """The store's file; None for a remote service, a database and a store in memory."""
 
     @property
+    def is_remote(self) -> bool:
+        """Whether a server has the store, so that making a stream copies its records."""
+
+    @property
     def database(self) -> Database | None:
         """The database, if this process opened it and the caller may read all of its records."""
 

@@ -49,6 +49,8 @@ class LocalHost:
         is_read_only: whether the store was opened read-only.
     """
 
+    is_remote = False
+
     def __init__(
         self, store: Store, principal: Principal, location: Location, is_read_only: bool = False
     ) -> None:

@@ -288,6 +288,7 @@ class Service(Resources):
         Raises:
             InvalidRequest: the query is invalid, or is not only one; or a table of the caller has
                 the name of a table of the service, or cannot be read.
+            Forbidden: the caller may not read a table that the query uses.
             Unavailable: the query runs out of memory.
             MissingExtra: the extra `analysis` is not installed.
         """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
@@ -21,8 +22,8 @@ from comptroller.bulk.cell_texts import text_of
 from comptroller.bulk.frames import as_arrow, frame_of
 from comptroller.bulk.mapping import ColumnMapping
 from comptroller.bulk.parquet import quote_name
-from comptroller.bulk.streams import Worker, interruptible, run_interruptibly
-from comptroller.errors import InvalidRequest, Unavailable, invalid, unavailable
+from comptroller.bulk.streams import ArrowStream, Worker, interruptible, run_interruptibly
+from comptroller.errors import Forbidden, InvalidRequest, Unavailable, invalid, unavailable
 
 if TYPE_CHECKING:
     from comptroller._core import TextPiece
@@ -193,9 +194,12 @@ def open_query(
     Raises:
         InvalidRequest: the text is not exactly one query, or DuckDB rejects it; or a table of the
             caller has the name of a table of the service, or cannot be read.
+        Forbidden: the caller may not read a table that the query uses.
         Unavailable: the query runs out of memory, or the service cannot be read.
     """
     frames = _frames(tables or {}, options)
+    empty = cache(partial(_core.Store, ":memory:"))
+    service_tables = [_ServiceTable(svc, name, empty) for name in TABLES]
     with (
         duckdb.connect(
             config={"python_enable_replacements": "false", **memory_limit()}
@@ -204,9 +208,9 @@ def open_query(
     ):
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
         connection.execute("SET GLOBAL arrow_large_buffer_size = true")  # what _core.TextRows reads
-        for name in TABLES:
-            rows = getattr(svc, name).stream(**ALL_ROWS.get(name, {}))
-            connection.from_arrow(rows).create_view(name)
+        for table in service_tables:
+            connection.from_arrow(table).create_view(table.name)
+            table.is_used = False  # until the query reads it
         for name, (frame, lines_before) in frames.items():
             copy_table(connection, name, frame, options.decimal if lines_before else None)
         connection.execute("SET enable_external_access = false")
@@ -215,7 +219,73 @@ def open_query(
         kinds = [each.type.name for each in connection.extract_statements(sql)]
         if len(kinds) != 1 or kinds[0] not in _QUERIES:
             raise invalid("sql", f"must be one query: {', '.join(_KEYWORDS)}")
-        yield Query(connection, _without_semicolon(sql), kinds[0])
+        yield _prepare(connection, _without_semicolon(sql), kinds[0], service_tables)
+
+
+class _ServiceTable:
+    """A table of a service, which is copied or refused only if a query uses it.
+
+    DuckDB asks for the schema of each table that a query uses, when it binds the query. Until
+    `read` such a table has no rows.
+
+    Attributes:
+        is_used: whether the schema was asked for.
+        is_read: whether it has its rows.
+    """
+
+    def __init__(self, svc: Service, name: str, empty: Callable[[], _core.Store]) -> None:
+        self.name = name
+        self.is_used = False
+        filters = ALL_ROWS.get(name, {})
+        self._stream = partial(getattr(svc, name).stream, **filters)
+        rows: ArrowStream | None = None
+        if not svc.host.is_remote:
+            with suppress(Forbidden):
+                rows = self._stream()
+        self.is_read = rows is not None
+        if rows is None:
+            given = [(each, "true") for each in filters]
+            rows = empty().stream(_core.Principal(), name.replace("_", "-"), None, given)
+        self._rows = rows
+
+    def read(self) -> None:
+        """Reads the table. Raises Forbidden."""
+        self._rows = self._stream()
+        self.is_read = True
+
+    def __arrow_c_schema__(self) -> object:
+        self.is_used = True
+        return self._rows.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._rows.__arrow_c_stream__(requested_schema)
+
+
+def _prepare(
+    connection: duckdb.DuckDBPyConnection, sql: str, kind: str, tables: list[_ServiceTable]
+) -> Query:
+    """Returns a query after reading the tables that it uses.
+
+    The columns of a query may depend on the rows of a table, as those of PIVOT do. Such a query
+    may fail, or use other tables, until the table was read.
+    """
+    while True:
+        try:
+            query = Query(connection, sql, kind)
+        except duckdb.Error:
+            if not _read_used(tables):
+                raise
+        else:
+            if not _read_used(tables):
+                return query
+
+
+def _read_used(tables: list[_ServiceTable]) -> bool:
+    """Reads the tables that are used and were not read; returns whether there are any."""
+    found = [each for each in tables if each.is_used and not each.is_read]
+    for each in found:
+        each.read()
+    return found != []
 
 
 def _without_semicolon(sql: str) -> str:

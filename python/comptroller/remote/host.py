@@ -46,6 +46,7 @@ _MAX_MAPPING = 8 << 10  # bytes in the query of a load; the head of a request ma
 class RemoteHost:
     """A remote service, for one caller. Made by :func:`comptroller.connect`."""
 
+    is_remote = True
     path: str | None = None
     secrets_base: str | None = None
     database: None = None
