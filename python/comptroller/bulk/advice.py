@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
+from os import PathLike
 from typing import TypeVar
 
 import msgspec
@@ -21,6 +22,14 @@ _NUMBER = re.compile(r"(\w+): must be a string, not (\d+):")
 _THOUSANDS = re.compile(r"\d{1,3}(,\d{3})+\.\d+|\d{1,3}(,\d{3}){2,}")
 # The times of the day that a load accepts without an offset.
 _CLOCK = re.compile(r"([01]?\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d+)?)?")
+#: By an attribute of an object, how it becomes a dict.
+_AS_DICT = {
+    "__dataclass_fields__": "dataclasses.asdict(row)",
+    "_asdict": "row._asdict()",  # a named tuple
+    "model_dump": "row.model_dump()",  # of pydantic
+    "to_dict": "row.to_dict()",  # a Series of pandas
+    "keys": "dict(row)",  # of sqlite3
+}
 _NO_LIST = ": must be an array"
 _ROUNDED = " may be a rounded float"
 
@@ -41,6 +50,19 @@ def with_advice(
         message = "; ".join([message, *advice])
         advised.append(msgspec.structs.replace(each, message=message) if advice else each)
     return advised
+
+
+def of_no_row(row: object) -> str:
+    """Returns why an object that is not a dict or a record is no row, and what to give."""
+    name = type(row).__name__
+    if hasattr(row, "columns"):
+        return f"{name} is a table, not a row; load each on its own, or concatenate them"
+    if isinstance(row, (str, bytes, PathLike)):
+        return f"{name} is not a row; load files one by one"
+    how = next((how for method, how in _AS_DICT.items() if hasattr(row, method)), None)
+    if how is None and isinstance(row, (list, tuple)):
+        how = "dict(zip(columns, row))"
+    return f"{name} is not a row; give dicts" + (f", such as {how}" if how else "")
 
 
 def _advice(

@@ -36,7 +36,10 @@ class CellTexts:
 
     def of(self, column: str, value: object, *, is_escaped: bool = False) -> str:
         """Returns the cell of a value; `is_escaped` if texts have their apostrophes already."""
-        value = plain(value)
+        try:
+            value = plain(value)
+        except Exception:  # of a class of the caller
+            return _refused(text_of(value))
         member = self._mapping.rename.get(column, column)
         rows = self._rows[is_escaped]
         type = rows.types.get(member)

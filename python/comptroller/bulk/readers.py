@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from comptroller import arguments
 from comptroller._core import arrow_lines
 from comptroller.bulk import tables
+from comptroller.bulk.advice import of_no_row
 from comptroller.bulk.cell_texts import text_of
 from comptroller.bulk.columns import FrameMapping
 from comptroller.bulk.documents import Document
@@ -127,6 +130,8 @@ class RowReader(PieceReader):
             self._mapping.require_renamed()
 
     def _encode(self, row: object) -> bytes:
+        if not (row is None or isinstance(row, (dict, Mapping, msgspec.Struct))):
+            raise invalid("", of_no_row(row))
         if self._mapping is None:
             return arguments.line(row)
         if not self._is_mapped and self._mapping.is_plain(row):

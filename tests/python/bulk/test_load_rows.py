@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import pytest
 from comptroller import Service
@@ -151,3 +153,63 @@ def test_a_value_of_a_member_that_is_not_json_is_named(
     assert (rejection.member or "").split(".")[0] == member
     assert why in rejection.message
     result.rejections.to_polars().write_json()  # without surrogates
+
+
+@dataclass
+class Claim:
+    id: str = "c"
+
+
+class Pair(NamedTuple):
+    id: str = "c"
+
+
+def of_sqlite() -> sqlite3.Row:
+    connection = sqlite3.connect(":memory:")
+    connection.row_factory = sqlite3.Row
+    return cast("sqlite3.Row", connection.execute("SELECT 'c' AS id").fetchone())
+
+
+NO_ROWS: dict[str, tuple[Callable[[], object], str]] = {
+    "a batch of Arrow": (
+        lambda: pytest.importorskip("pyarrow").table({"id": ["c"]}).to_batches()[0],
+        "RecordBatch is a table, not a row; load each on its own, or concatenate them",
+    ),
+    "a frame of polars": (
+        lambda: pytest.importorskip("polars").DataFrame({"id": ["c"]}),
+        "DataFrame is a table, not a row; load each on its own, or concatenate them",
+    ),
+    "a frame of pandas": (
+        lambda: pytest.importorskip("pandas").DataFrame({"id": ["c"]}),
+        "DataFrame is a table, not a row; load each on its own, or concatenate them",
+    ),
+    "a Series of pandas": (
+        lambda: pytest.importorskip("pandas").Series({"id": "c"}),
+        "Series is not a row; give dicts, such as row.to_dict()",
+    ),
+    "a dataclass": (Claim, "Claim is not a row; give dicts, such as dataclasses.asdict(row)"),
+    "a model of pydantic": (
+        lambda: pytest.importorskip("pydantic").create_model("Model", id=(str, "c"))(),
+        "Model is not a row; give dicts, such as row.model_dump()",
+    ),
+    "a row of sqlite3": (of_sqlite, "Row is not a row; give dicts, such as dict(row)"),
+    "a named tuple": (Pair, "Pair is not a row; give dicts, such as row._asdict()"),
+    "a row of the module csv": (
+        lambda: ["c"],
+        "list is not a row; give dicts, such as dict(zip(columns, row))",
+    ),
+    "a path": (lambda: "claims.csv", "str is not a row; load files one by one"),
+    "a number": (lambda: 7, "int is not a row; give dicts"),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"tz": "UTC"}], ids=str)
+@pytest.mark.parametrize("name", NO_ROWS)
+def test_an_object_that_is_no_row_is_named_with_what_to_give(
+    operator: Service, tmp_path: Path, name: str, options: dict[str, Any]
+) -> None:
+    make, why = NO_ROWS[name]
+    rows: Any = [short_line("claims"), make()]
+    result = operator.load("claims", rows, rejects=tmp_path / "r.csv", keep_going=True, **options)
+    assert accounted(result).inserted == 1
+    assert [(each.line, each.message) for each in result.rejections] == [(2, why)]
