@@ -6,7 +6,7 @@ from pathlib import Path
 
 from comptroller.bulk.compression import COMPRESSED
 from comptroller.bulk.formats import FORMATS
-from comptroller.bulk.pipes import naming
+from comptroller.bulk.pipes import PARTITIONED, naming
 from comptroller.errors import invalid
 from comptroller.values import KINDS
 
@@ -39,5 +39,6 @@ def files_of_kinds(folder: str) -> dict[str, Path]:
             raise invalid("folder", f"{found[kind]} and {file} both have {kind}; keep one")
         found[kind] = file
     if not found:
-        raise invalid("folder", f"{folder} has no file of a kind, such as claims.ndjson")
+        why = f"{folder} has no file of a kind, such as claims.ndjson"
+        raise invalid("folder", f"{why}; {PARTITIONED}")
     return {kind: found[kind] for kind in KINDS if kind in found}

@@ -95,6 +95,10 @@ class NamedFile:
         return size
 
 
+#: What to do with a folder of Parquet files, which a load does not read.
+PARTITIONED = "load the frame of polars.read_parquet(folder) if it is a partitioned export"
+
+
 @contextmanager
 def naming(name: str) -> Iterator[None]:
     """Raises InvalidRequest for an error of reading the file `name`."""
@@ -106,6 +110,8 @@ def naming(name: str) -> Iterator[None]:
         ValueError,  # the file is closed
     ) as error:
         why = getattr(error, "strerror", None) or str(error)
+        if isinstance(error, IsADirectoryError):
+            why = f"it is a folder; {PARTITIONED}, or load a folder of kinds with load_all"
         raise invalid("source", f"{name} cannot be read: {why}") from error
 
 

@@ -261,3 +261,20 @@ def test_the_command_line_writes_a_dataset(run: Run, tmp_path: Path) -> None:
     again = run("export", "claims", "a/b", "--partition", "month,chain")
     assert again.code == 1
     assert "it exists already" in again.err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_dataset_is_loaded_as_a_frame(
+    operator: comptroller.Service, tmp_path: Path, kind: str
+) -> None:
+    if kind == "balances":
+        loaded(operator, "reward-addresses", LINES["reward-addresses"])
+    loaded(operator, kind, short_line(kind))
+    path = tmp_path / kind
+    operator.export(kind, path, "parquet", partition="day")
+    result = operator.load(kind, polars.read_parquet(path))
+    assert (result.unchanged, result.rejected) == (1, 0)
+    with pytest.raises(comptroller.InvalidRequest, match=r"folder.*polars\.read_parquet\(folder\)"):
+        operator.load(kind, path)
+    with pytest.raises(comptroller.InvalidRequest, match=r"polars\.read_parquet\(folder\)"):
+        operator.load_all(path)
