@@ -317,7 +317,7 @@ def _path(scope: Scope) -> str:
 
 async def _refuse(exchange: Exchange, error: Error, headers: Headers = ()) -> None:
     exchange.refusal = error.code
-    body = problems.document(error, exchange.request_id)
+    body = problems.document(error, exchange.request_id, exchange.root)
     fields = [*problems.headers(error), *headers]
     await exchange.answer(error.status, problems.CONTENT_TYPE, body, fields)
 

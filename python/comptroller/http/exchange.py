@@ -100,6 +100,12 @@ class Exchange:
         self.refusal = ""
 
     @property
+    def root(self) -> str:
+        """The path of the mounted application, decoded; empty if it is not mounted."""
+        root: str = self.scope.get("root_path", "")
+        return root.rstrip("/")
+
+    @property
     def peer(self) -> str | None:
         """The address of the client, if the server provides it."""
         client = self.scope.get("client")

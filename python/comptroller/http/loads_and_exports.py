@@ -287,7 +287,7 @@ async def _finish(
 
 async def _refuse(exchange: Exchange, error: Error, accounts: list[bytes]) -> None:
     exchange.refusal = error.code
-    document = msgspec.json.decode(problems.document(error, exchange.request_id))
+    document = msgspec.json.decode(problems.document(error, exchange.request_id, exchange.root))
     if accounts:
         document["meta"] = {"load_result": msgspec.Raw(accounts[0])}
     body = msgspec.json.encode(document)

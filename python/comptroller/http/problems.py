@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -60,8 +61,8 @@ def headers(error: Error) -> list[tuple[bytes, bytes]]:
     return []
 
 
-def document(error: Error, request_id: str) -> bytes:
-    """Returns the problem document of an error.
+def document(error: Error, request_id: str, root: str = "") -> bytes:
+    """Returns the problem document of an error; `root` is the path of a mounted application.
 
     The names of files, and what a database or the failure to reach it says about its place, are
     logged instead.
@@ -70,7 +71,7 @@ def document(error: Error, request_id: str) -> bytes:
     if detail != error.detail:
         _log.error("request %s: %s", request_id, error.detail)
     document: dict[str, Any] = {
-        "type": f"/problems/{error.code}",
+        "type": f"{quote(root)}/problems/{error.code}",
         "title": problems()[error.code]["title"],
         "status": error.status,
         "detail": detail,

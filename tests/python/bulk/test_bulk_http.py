@@ -18,11 +18,13 @@ from in_process import InProcess, Tokens
 from lines import claim, control, identity, load
 
 pytest.importorskip("httpx2")
+pytest.importorskip("starlette")
 
 import httpx2
 from comptroller.http import app
 from comptroller.http.loads_and_exports import LoadsAndExports
 from guarded_server import LAST, running, status
+from starlette import routing
 
 LINE = (
     b'{"id":"c-%d","payout_group_id":"01900000-0000-7000-8000-0000000000aa","claim_type":'
@@ -39,12 +41,15 @@ def claims(count: int, first: int = 0) -> bytes:
 class CoreClient:
     """Returns a client of an application, by default as the operator with all scopes."""
 
-    def __init__(self, service: comptroller.Service, patience_s: float | None = None) -> None:
+    def __init__(
+        self, service: comptroller.Service, patience_s: float | None = None, mount: str = ""
+    ) -> None:
         self.tokens = Tokens()
         resources = None if patience_s is None else self._impatient(service, patience_s)
         self.app = app(service, authenticator=self.tokens, resources=resources)
-        self.transport = InProcess(self.app)
-        self.client = httpx2.Client(transport=self.transport, base_url="http://there")
+        mounted = routing.Router([routing.Mount(mount, self.app)]) if mount else self.app
+        self.transport = InProcess(mounted)
+        self.client = httpx2.Client(transport=self.transport, base_url="http://there" + mount)
         self.client.headers["authorization"] = f"Bearer {self.tokens.admit()}"
 
     def _impatient(self, service: comptroller.Service, patience_s: float) -> Any:
@@ -286,17 +291,16 @@ def test_an_interrupted_body_is_rolled_back(
     assert hasty.load(claims(1)).json()["inserted"] == 1
 
 
-def test_committed_batches_are_reported(
-    core_client: CoreClient, operator: comptroller.Service
-) -> None:
+def test_committed_batches_are_reported(operator: comptroller.Service) -> None:
     body = claims(300_000)
+    core_client = CoreClient(operator, mount="/books")
 
     def stop_after_the_first() -> None:
         while not operator.claims.list(limit=1):
             assert not answer.done()
         core_client.stop()
 
-    with ThreadPoolExecutor(1) as elsewhere:
+    with core_client.client, ThreadPoolExecutor(1) as elsewhere:
         answer = elsewhere.submit(core_client.load, body, query="?keep_going=true")
         stop_after_the_first()
     refusal = answer.result()
@@ -307,6 +311,7 @@ def test_committed_batches_are_reported(
     assert (result["committed"], result["inserted"]) == (True, result["read"])
     assert 0 < result["inserted"] < 300_000
     assert len(ids(operator)) == result["inserted"]
+    assert refusal.json()["type"] == "/books/problems/unavailable"
 
 
 def test_a_slow_sender_blocks_no_other_load(

@@ -356,6 +356,7 @@ def test_a_mount_may_need_escapes(operator: comptroller.Service, mount: str) -> 
             answer = ask("GET", prefix + path)
             assert answer.status_code == expected, path
             assert b"there is nothing at this path" not in answer.content
+        assert ask("GET", answer.json()["type"]).status_code == 200
         assert ask("GET", prefix.replace(",", "%2C") + "/rewards/claims").status_code == 200
         assert b"there is nothing at this path" in ask("GET", prefix + "/x" * 5000).content
 
