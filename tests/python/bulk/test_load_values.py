@@ -89,6 +89,13 @@ def test_a_number_of_a_constant_is_not_text(operator: Service, source: str) -> N
     assert rejected(operator, "claims", given, constants=constants) == ["claim_schedule_id"]
 
 
+@pytest.mark.parametrize("source", CELLS | TYPED)
+def test_a_text_of_a_constant_is_not_that_of_a_cell(operator: Service, source: str) -> None:
+    given = (CELLS | TYPED)[source]([short_line("claims")])
+    assert rejected(operator, "claims", given, constants={"error_message": "'=x"}) == []
+    assert operator.claims.list().items[0].error_message == "'=x"
+
+
 DAYS = [date(2026, 1, 31), datetime(2026, 1, 31, 12, tzinfo=UTC)]
 NESTED: list[tuple[str, str, Callable[[object], object]]] = [
     ("claims", "addresses", lambda value: [value]),
