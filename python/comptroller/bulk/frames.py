@@ -20,6 +20,7 @@ from comptroller.bulk.cell_texts import LONGEST_DECIMAL, text_of
 from comptroller.bulk.compression import content, spool
 from comptroller.bulk.documents import records
 from comptroller.bulk.files import refuse_open_store
+from comptroller.bulk.floats import float_texts
 from comptroller.bulk.formats import format_of
 from comptroller.bulk.mapping import ColumnMapping, plain
 from comptroller.bulk.pipes import NamedFile, naming
@@ -73,15 +74,20 @@ def frame_of(source: LoadSource, options: ColumnMapping) -> tuple[polars.DataFra
 
 def _of_frame(source: Any, library: Any) -> polars.DataFrame:
     try:
-        frame: polars.DataFrame = library.DataFrame(source)
+        if hasattr(source, "itertuples"):  # pandas
+            given = tables.of_pandas(source)
+            source = tables.arrow_of_pandas(given)
+            if source is None:
+                return _of_rows(tables.pandas_rows(given))
+        frame = tables.polars_frame(source)
     except (Error, ImportError):
         raise
     except Exception as error:  # each library raises its own classes
-        if hasattr(source, "itertuples"):  # pandas, with a column of several types
-            return _of_rows(tables.pandas_rows(source))
         raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
-    short = [name for name, each in frame.schema.items() if each == library.Float32]
-    return frame.with_columns(library.col(short).cast(library.String).cast(library.Float64))
+    short = (library.Float16, library.Float32)
+    return frame.with_columns(
+        float_texts(each).cast(library.Float64) for each in frame if each.dtype in short
+    )
 
 
 def _of_file(file: BinaryIO, name: str, options: ColumnMapping) -> tuple[polars.DataFrame, int]:

@@ -465,6 +465,7 @@ def _nested(path: str, type: str, value: object) -> object:
     Raises InvalidRequest for a day or a time where a text is wanted, which could be any of its
     forms.
     """
+    value = plain(value)
     if isinstance(value, date) and type != "timestamp":
         why = f"{value.isoformat()} is a date or a time, and the member is not one"
         raise invalid(path, f"{why}; give text: in a spreadsheet, format the cells as text")

@@ -133,32 +133,26 @@ def input_name(source: object) -> str | None:
 
 
 def _from_frame(source: Rows, work: _Work) -> Opened:
-    if hasattr(source, "itertuples"):  # pandas
-        names: list[object] = list(cast("Any", source).columns)
-        if not all(isinstance(name, str) for name in names):  # of which Arrow warns
-            source = cast("Any", source).set_axis(list(map(str, names)), axis=1)
-    if hasattr(source, "itertuples") and work.mapping.changes_rows():
+    rows: Rows | None = source
+    if is_pandas := hasattr(source, "itertuples"):
+        source = tables.of_pandas(source)
+        rows = None if work.mapping.changes_rows() else tables.arrow_of_pandas(source)
+    if rows is None:
         return _from_rows(tables.pandas_rows(source), work, is_mapped=True)
-    if not work.mapping.changes_rows() and not _has_python_values(source):
-        try:
-            again = _again(source)
+    try:
+        if not work.mapping.changes_rows() and not _has_python_values(source):
+            again = None if is_pandas else _again(rows)
             reader: PieceReader = (
-                frames_reader(lambda: (source,), work.kind)
+                frames_reader(lambda: (rows,), work.kind)
                 if again is not None
-                else PieceReader(pieces_of(source.__arrow_c_stream__(), work.kind))
+                else PieceReader(pieces_of(rows.__arrow_c_stream__(), work.kind))
             )
             return Opened(reader, None, work.progress, frames=again)
-        except (Error, ImportError):
-            raise
-        except Exception as error:  # each library raises its own classes
-            if hasattr(source, "itertuples"):  # pandas, with a column of several types
-                return _from_rows(tables.pandas_rows(source), work, is_mapped=True)
-            raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
-    library = require("polars", "a mapping of a data frame", "analysis")
-    if type(source).__module__.partition(".")[0] == "pyarrow" and hasattr(source, "set_column"):
-        source = tables.without_wide_decimals(source, RowMapping(work.kind, work.mapping).uses)
-    with tables.refusing(library, "the data frame"):
-        frame = library.DataFrame(source)
+        frame = tables.polars_frame(source, RowMapping(work.kind, work.mapping).uses)
+    except (Error, ImportError):
+        raise
+    except Exception as error:  # each library raises its own classes
+        raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
     given = _from_rows(tables.rows_of((frame,)), work._replace(kept=None), is_mapped=True)
     return given._replace(frames=lambda: (frame,))
 

@@ -8,6 +8,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date
+from decimal import Context, Decimal
 from glob import escape
 from typing import TYPE_CHECKING, Any
 
@@ -21,12 +22,14 @@ if TYPE_CHECKING:
 
 _COLUMNS = """
     SELECT name, coalesce(num_children, 0), coalesce(precision > 38, false),
-        coalesce(converted_type = 'INTERVAL', false), coalesce(logical_type = 'UUIDType()', false)
+        coalesce(converted_type = 'INTERVAL', false), coalesce(logical_type = 'UUIDType()', false),
+        coalesce(logical_type = 'Float16Type()', false)
     FROM parquet_schema(?)
 """
 _ARROW_SCHEMA = "SELECT value FROM parquet_kv_metadata(?) WHERE key = 'ARROW:schema'::BLOB"
 _OFFSET = re.compile(rb"[+-]\d\d:\d\d")  # a time zone of pandas and Arrow that polars lacks
 _HEX_OF_UUID = "^(.{8})(.{4})(.{4})(.{4})(.{12})$"
+_EXACT = Context(prec=1000)
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
@@ -47,19 +50,25 @@ def parquet_frames(
             schemas = engine.execute(_ARROW_SCHEMA, [escape(path)]).fetchall()
             has_offsets = any(_OFFSET.search(b64decode(text)) for (text,) in schemas)
         tops = _top_columns([(name, children) for name, children, *_ in columns])
-        wide = {top for top, (_, _, is_wide, _, _) in zip(tops, columns, strict=True) if is_wide}
+        wide = {top for top, (_, _, is_wide, *_) in zip(tops, columns, strict=True) if is_wide}
         for column in filter(is_used, wide):
             why = "has decimals of more than 38 digits; write its decimals as decimal(38, 18)"
             raise invalid(column, f"{why} or as text")
-        if wide or has_offsets or any(is_interval for *_, is_interval, _ in columns):
+        if wide or has_offsets or any(is_interval for *_, is_interval, _, _ in columns):
             with _refusing_damage(duckdb, name):
                 frame = _read_by_duckdb(library, engine, path, wide)
-            yield frame
+            halves = {
+                name
+                for top, (name, *_, is_half) in zip(tops, columns, strict=True)
+                if is_half and top == name
+            }
+            # DuckDB makes them floats of 32 bits, which have other shortest decimals.
+            yield frame.with_columns(frame[each].cast(library.Float16) for each in halves)
             return
         rows = library.scan_parquet(path, glob=False, hive_partitioning=False)
         uuids = [
             library.col(column).bin.encode("hex").str.replace(_HEX_OF_UUID, "$1-$2-$3-$4-$5")
-            for column, *_, is_uuid in columns
+            for column, *_, is_uuid, _ in columns
             if is_uuid and rows.collect_schema().get(column) == library.Binary
         ]
         yield from batches(rows.with_columns(uuids))
@@ -129,8 +138,8 @@ def rows_of(frames: Iterable[polars.DataFrame]) -> Iterator[dict[str, object]]:
     """Yields the rows of frames.
 
     Short floats are the shortest decimals that they have; a day or time for which Python has no
-    date is text: its distance from 1970 in the unit of its column. Maps with a duplicate key are
-    lists of their entries, as a dict would have only the last one.
+    date is text: its distance from 1970 in the unit of its column. Decimals are `exact`. Maps with
+    a duplicate key are lists of their entries, as a dict would have only the last one.
     """
     library = require("polars", "a mapping", "analysis")
     for frame in frames:
@@ -150,12 +159,15 @@ def rows_of(frames: Iterable[polars.DataFrame]) -> Iterator[dict[str, object]]:
                     texts = numbers.cast(library.String)
                     known.append(column.zip_with(~is_far, column.clear(1)))
                     far.append(texts.zip_with(is_far, texts.clear(1)))
+        decimals = [name for name, each in frame.schema.items() if "Decimal" in str(each)]
         rows = frame.with_columns(known).iter_rows(named=True)
-        if not far:
+        if not decimals and not far:
             yield from rows
             continue
         for number, row in enumerate(rows):
-            yield row | {each.name: text for each in far if (text := each[number]) is not None}
+            row |= {name: exact(row[name]) for name in decimals}
+            row |= {each.name: text for each in far if (text := each[number]) is not None}
+            yield row
 
 
 def _dates_of(column: polars.Series) -> tuple[int, int]:
@@ -174,30 +186,150 @@ def _dates_of(column: polars.Series) -> tuple[int, int]:
     return max(first, -(2**63)), min(last, 2**63 - 1)
 
 
-def without_wide_decimals(frame: Any, is_used: Callable[[str], bool]) -> Any:
-    """Returns a table of pyarrow, with whether they are set instead of decimals of 256 bits."""
-    for place, field in enumerate(frame.schema):
-        if "decimal256" in str(field.type) and not is_used(field.name):
-            flags = [True if chunk.is_valid else None for chunk in frame.column(place)]
-            frame = frame.set_column(place, field.name, [flags])
-    return frame
+def of_pandas(frame: Any) -> Any:
+    """Returns a pandas frame with its levels of the index that have names as columns, all of text.
+
+    Raises InvalidRequest for a name that appears more than once.
+    """
+    levels = [place for place, name in enumerate(frame.index.names) if name is not None]
+    names = [str(frame.index.names[place]) for place in levels] + [*map(str, frame.columns)]
+    for name in names:
+        if names.count(name) > 1:
+            why = f"the frame has the column {name!r} more than once, or also as its index"
+            raise invalid("source", f"{why}; rename one")
+    whole = frame.reset_index(level=levels) if levels else frame
+    return whole.reset_index(drop=True).set_axis(names, axis=1)
+
+
+def arrow_of_pandas(frame: Any) -> Any:
+    """Returns a frame of `of_pandas` as a table of pyarrow; None if this could change a value.
+
+    In a column of objects with days and times, pyarrow makes all of them days; with local times and
+    times of a zone, all of them times of UTC.
+    """
+    arrow = require("pyarrow", "a frame of pandas")
+    try:
+        table = arrow.Table.from_pandas(frame, preserve_index=False)
+    except Exception:  # pyarrow's own classes and Python's, for a column of several types
+        return None
+    for field, dtype in zip(table.schema, frame.dtypes, strict=True):
+        is_inferred = dtype.kind == "O" and not hasattr(dtype, "pyarrow_dtype")
+        if is_inferred and _has_times(arrow.types, field.type):
+            return None
+    return table
+
+
+def _has_times(types: Any, type: Any) -> bool:
+    if types.is_dictionary(type):
+        return _has_times(types, type.value_type)
+    return types.is_temporal(type) or any(
+        _has_times(types, type.field(place).type) for place in range(type.num_fields)
+    )
 
 
 def pandas_rows(frame: Any) -> Iterator[dict[str, object]]:
-    """Yields the rows of a pandas frame, with the levels of its index that have names."""
-    names = [name for name in frame.index.names if name is not None]
-    whole = frame.reset_index(level=names) if names else frame
-    columns = [str(name) for name in whole.columns]
-    for name in columns:
-        if columns.count(name) > 1:
-            raise invalid("source", f"the frame has the column {name!r} more than once; rename one")
-    short = [name for name, each in whole.dtypes.items() if each in ("float16", "float32")]
-    # The shortest decimals that they have, which a float of 64 bits would not have.
-    whole = whole.assign(
-        **{name: [float(str(each)) for each in whole[name].to_numpy()] for name in short}
-    )
-    for row in whole.itertuples(index=False, name=None):
-        yield dict(zip(columns, row, strict=True))
+    """Yields the rows of a frame of `of_pandas`."""
+    columns = (_pandas_values(frame[name]) for name in frame.columns)
+    for row in zip(*columns, strict=True):
+        yield dict(zip(frame.columns, row, strict=True))
+
+
+def _pandas_values(column: Any) -> Iterable[object]:
+    """Returns the values of a column; see `rows_of` for its floats, times and decimals."""
+    dtype = column.dtype
+    size = getattr(dtype, "itemsize", 8)
+    if dtype.kind == "f" and size < 8:
+        floats = column.to_numpy(dtype=f"float{8 * size}", na_value=float("nan"))
+        return (float(str(each)) for each in floats)
+    if hasattr(dtype, "pyarrow_dtype") and dtype.kind in "mMO":
+        return map(_python_value, require("pyarrow", "a frame of pandas").array(column))
+    return map(exact, column)
+
+
+def _python_value(scalar: Any) -> object:
+    """Returns a scalar of pyarrow; a day or time for which Python has no date as in `rows_of`."""
+    try:
+        return exact(scalar.as_py())
+    except (OverflowError, ValueError):
+        return str(scalar.value)
+
+
+def exact(value: object) -> object:
+    """Returns a value of a table; decimals without the zeros that the scale of a column adds.
+
+    This is how the columns of a table are read that are not converted.
+    """
+    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) < _EXACT.prec:
+        return _EXACT.plus(value.normalize(_EXACT))  # plus: -0 is 0
+    if isinstance(value, list):
+        return list(map(exact, value))
+    if isinstance(value, dict):
+        return {name: exact(each) for name, each in value.items()}
+    return value
+
+
+def polars_frame(
+    source: Any, is_used: Callable[[str], bool] = lambda _name: True
+) -> polars.DataFrame:
+    """Returns an Arrow stream as a frame of polars. Raises InvalidRequest if polars cannot read it.
+
+    polars lacks types that pyarrow has, or changes their values: the columns of them consist of
+    objects of Python, or if they are not used, of whether they are set.
+    """
+    library = require("polars", "a mapping of a data frame", "analysis")
+    frame: polars.DataFrame
+    with refusing(library, "the data frame"):
+        if type(source).__module__.partition(".")[0] != "pyarrow":
+            frame = library.DataFrame(source)
+            return frame
+        arrow = require("pyarrow", "a table of pyarrow")
+        table = arrow.table(source)
+        objects: list[polars.Series] = []
+        for place, field in enumerate(table.schema):
+            column = table.column(place)
+            known = _known_to_polars(arrow, column)
+            types = arrow.types
+            is_refused = types.is_union(field.type) or types.is_run_end_encoded(field.type)
+            if is_refused and is_used(field.name):
+                why = f"has the Arrow type {field.type}; give a struct or a list"
+                raise invalid(field.name, why)
+            if known is None:
+                values = map(_python_value if is_used(field.name) else _is_set, column)
+                objects.append(library.Series(field.name, [*values], dtype=library.Object))
+                known = arrow.nulls(len(column))
+            table = table.set_column(place, field.name, known)
+        frame = library.DataFrame(table).with_columns(objects)
+    return frame
+
+
+def _is_set(scalar: Any) -> bool | None:
+    return True if scalar.is_valid else None
+
+
+def _known_to_polars(arrow: Any, column: Any) -> Any:
+    """Returns a column with its values in a type that polars reads; None if there is none."""
+    types, type = arrow.types, column.type
+    if types.is_date64(type):
+        return column.cast(arrow.date32())
+    if types.is_timestamp(type) and type.unit != "s" and _OFFSET.fullmatch(str(type.tz).encode()):
+        return column.cast(arrow.timestamp(type.unit, "UTC"))
+    return column if _is_known(types, type) else None
+
+
+def _is_known(types: Any, type: Any) -> bool:
+    if types.is_dictionary(type):
+        return _is_known(types, type.value_type)
+    if types.is_decimal(type):
+        return bool(type.bit_width <= 128 and type.scale >= 0)
+    if types.is_timestamp(type):  # polars converts seconds to milliseconds, which may overflow
+        return bool(type.unit != "s") and not _OFFSET.fullmatch(str(type.tz).encode())
+    if type.num_fields:
+        kinds = (types.is_list, types.is_large_list, types.is_fixed_size_list)
+        return any(is_kind(type) for is_kind in (*kinds, types.is_struct, types.is_map)) and all(
+            _is_known(types, type.field(place).type) for place in range(type.num_fields)
+        )
+    is_lacking = types.is_date64(type) or types.is_interval(type)
+    return not is_lacking and not hasattr(type, "extension_name")
 
 
 @contextmanager
@@ -218,7 +350,6 @@ def refusing(library: Any, name: str) -> Iterator[None]:
 
 _ADVICE = {
     "invalid utf-8": "; convert it to UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8",
-    "Int256": "; cast its decimals to decimal(38, 18) or to text",
     "time zone": "; convert its times to UTC",
 }
 

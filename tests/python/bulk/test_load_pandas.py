@@ -1,0 +1,165 @@
+"""Frames of pandas: a value has one outcome, whatever its column and the options are."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from comptroller import InvalidRequest, Service
+from examples import accounted, short_line
+
+pa = pytest.importorskip("pyarrow")
+pd = pytest.importorskip("pandas")
+np = pytest.importorskip("numpy")
+pytest.importorskip("polars")
+
+OPTIONS: list[dict[str, Any]] = [{}, {"rename": {"id": "id"}}]
+UNRELATED: list[dict[str, Any]] = [{}, {"decimal": ","}]
+NOON = datetime(2026, 7, 1, 12)
+ZURICH = pd.Timestamp(NOON, tz="Europe/Zurich")
+
+
+def claims(**columns: Any) -> Any:
+    """Returns a frame of two claims, with additional or replaced columns."""
+    rows = [short_line("claims", id=f"c-{number}", amount="1") for number in range(2)]
+    return pd.DataFrame(rows).assign(**columns)
+
+
+# Columns of objects with a day, a local time, or a time of a zone; their times in UTC, None if
+# one is refused.
+DAY, TEN = datetime(2026, 7, 1, tzinfo=UTC), datetime(2026, 7, 1, 10, tzinfo=UTC)
+MIXED: dict[str, tuple[list[object], list[datetime | None]]] = {
+    "day and zone": ([NOON.date(), ZURICH], [DAY, TEN]),
+    "zone and day": ([ZURICH, NOON.date()], [TEN, DAY]),
+    "day and local": ([NOON.date(), pd.Timestamp(NOON)], [DAY, None]),
+    "zone and local": ([ZURICH, pd.Timestamp(NOON)], [TEN, None]),
+    "zone and datetime": ([ZURICH, NOON], [TEN, None]),
+    "zones": ([ZURICH, ZURICH.tz_convert("Asia/Kolkata")], [TEN, TEN]),
+    "day and text": ([NOON.date(), "2026-07-01T12:00:00+02:00"], [DAY, TEN]),
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("dtype", ["object", "category"])
+@pytest.mark.parametrize("case", MIXED)
+def test_each_time_of_a_column_of_objects_is_read_by_itself(
+    operator: Service, case: str, dtype: str, options: dict[str, Any]
+) -> None:
+    given, expected = MIXED[case]
+    frame = claims(created_at=pd.Series(given, dtype=object).astype(dtype))
+    result = accounted(operator.load("claims", frame, keep_going=True, **options))
+    found = {each.id: each.created_at for each in operator.claims.iter()}
+    assert found == {f"c-{n}": time for n, time in enumerate(expected) if time is not None}
+    assert [each.member for each in result.rejections] == ["created_at"] * expected.count(None)
+
+
+def test_a_query_and_a_reconciliation_read_mixed_times_alike(operator: Service) -> None:
+    frame = claims(created_at=pd.Series([NOON.date(), ZURICH], dtype=object))
+    operator.load("claims", frame)
+    assert operator.reconcile("claims", frame, on="id").is_equal
+    sql = "SELECT CAST(created_at AS TEXT) AS text FROM theirs ORDER BY id"
+    texts = [row["text"] for row in operator.query(sql, theirs=frame).to_dicts()]
+    assert texts == ["2026-07-01", "2026-07-01T12:00:00+02:00"]
+
+
+SHORT = ["float16", "float32", "Float32", "halffloat[pyarrow]", "float[pyarrow]"]
+
+
+@pytest.mark.parametrize("dtype", [*SHORT, "float64", "Float64", "double[pyarrow]"])
+def test_floats_of_every_dtype_are_their_shortest_decimals(operator: Service, dtype: str) -> None:
+    amounts = pd.Series([0.1, None]).astype(dtype)
+    result = accounted(
+        operator.load("claims", claims(amount=amounts), floats="shortest", keep_going=True)
+    )
+    assert (result.inserted, result.floats, result.rejections[0].member) == (1, 1, "amount")
+    assert operator.claims.get("c-0").amount == Decimal("0.1")
+
+
+@pytest.mark.parametrize("dtype", SHORT)
+def test_a_query_reads_floats_of_every_dtype_as_their_shortest_decimals(
+    operator: Service, dtype: str
+) -> None:
+    frame = pd.DataFrame({"x": pd.Series([0.1]).astype(dtype)})
+    (row,) = operator.query("SELECT x FROM t", t=frame).to_dicts()
+    assert row["x"] == 0.1
+
+
+IDS = ["a", "b"]
+INDEXES: dict[str, Any] = {
+    "of texts": pd.Index(IDS, name="id"),
+    "of two levels": pd.MultiIndex.from_arrays([[3, 4], IDS], names=[None, "id"]),
+    "of categories": pd.CategoricalIndex(IDS, name="id"),
+}
+
+
+@pytest.mark.parametrize("options", UNRELATED, ids=str)
+@pytest.mark.parametrize("index", INDEXES)
+def test_the_levels_of_an_index_that_have_names_are_columns(
+    operator: Service, index: str, options: dict[str, Any]
+) -> None:
+    frame = claims().drop(columns="id").set_index(INDEXES[index])
+    result = accounted(operator.load("claims", frame, **options))
+    assert (result.inserted, result.unknown_members) == (2, {})
+    assert {each.id for each in operator.claims.iter()} == {*IDS}
+
+
+@pytest.mark.parametrize("options", UNRELATED, ids=str)
+@pytest.mark.parametrize("name", [None, "amount"])
+def test_an_index_of_numbers_is_a_column_if_it_has_a_name(
+    operator: Service, name: str | None, options: dict[str, Any]
+) -> None:
+    frame = claims(amount=["0", "1"])
+    indexed = frame.drop(columns="amount") if name else frame
+    indexed.index = pd.RangeIndex(2, name=name)
+    result = accounted(operator.load("claims", indexed, **options))
+    assert (result.inserted, result.unknown_members) == (2, {})
+    assert [operator.claims.get(f"c-{n}").amount for n in range(2)] == [0, 1]
+
+
+@pytest.mark.parametrize("options", UNRELATED, ids=str)
+def test_a_column_with_the_name_of_an_index_is_refused(
+    operator: Service, options: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidRequest, match="'id' more than once, or also as its index"):
+        operator.load("claims", claims().set_index("id", drop=False), **options)
+
+
+FAR: dict[str, Any] = {
+    "timestamp[s]": (10**12, pa.timestamp("s", "UTC")),
+    "timestamp[us]": (2**62, pa.timestamp("us", "UTC")),
+    "date32": (2**30, pa.date32()),
+}
+
+
+@pytest.mark.parametrize("options", UNRELATED, ids=str)
+@pytest.mark.parametrize("type", FAR)
+def test_a_time_that_python_lacks_is_rejected_by_itself(
+    operator: Service, type: str, options: dict[str, Any]
+) -> None:
+    ticks, dtype = FAR[type]
+    size = pa.int32() if type == "date32" else pa.int64()
+    times = pd.Series(pd.arrays.ArrowExtensionArray(pa.array([ticks, 0], size).cast(dtype)))
+    frame = claims(created_at=times, note=times)
+    result = accounted(operator.load("claims", frame, keep_going=True, **options))
+    assert [(each.line, each.member) for each in result.rejections] == [(1, "created_at")]
+    assert [each.id for each in operator.claims.iter()] == ["c-1"]
+
+
+@pytest.mark.parametrize("options", UNRELATED, ids=str)
+def test_a_far_duration_of_an_unknown_column_does_not_matter(
+    operator: Service, options: dict[str, Any]
+) -> None:
+    far = pd.arrays.ArrowExtensionArray(pa.array([2**62, 0], pa.duration("s")))
+    result = accounted(operator.load("claims", claims(note=pd.Series(far)), **options))
+    assert (result.inserted, result.unknown_members) == (2, {"note": 2})
+
+
+@pytest.mark.parametrize("options", UNRELATED, ids=str)
+def test_records_within_a_column_are_read(operator: Service, options: dict[str, Any]) -> None:
+    control = short_line("controls", created_at=datetime(2026, 1, 1, tzinfo=UTC))
+    details = {"active_controls": np.array([control], dtype=object), "permitted_actions": []}
+    row = short_line("identities", status_details=details)
+    result = accounted(operator.load("identities", pd.DataFrame([row]), **options))
+    assert result.rejections == []
