@@ -43,14 +43,14 @@ class Client:
     def __init__(self, address: str, token: str, scheme: str = CORE) -> None:
         url = urlsplit(address)
         self.token = token
-        self._scheme = scheme
+        self.scheme = scheme
         self.socket = socket.create_connection((url.hostname, url.port), timeout=30)
         self._file = self.socket.makefile("rb")
 
     def request(self, method: str, target: str, body: bytes = b"", *headers: str) -> bytes:
         lines = [f"{method} {target} HTTP/1.1", "Host: localhost", *headers]
         if self.token:
-            lines.append(f"Authorization: {self._scheme} {self.token}")
+            lines.append(f"Authorization: {self.scheme} {self.token}")
         if body:
             lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
         return "\r\n".join([*lines, "", ""]).encode() + body
@@ -377,6 +377,48 @@ def test_concurrent_writes_each_get_their_own_response(opened: Opened) -> None:
 
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(write, range(16)))
+
+
+def test_a_read_after_a_write_shows_it_in_a_crowd(serve: Callable[..., Opened]) -> None:
+    """Also if other writes end, and many reads run, in the same iteration of the event loop."""
+    connect = serve()
+    readers, writers = ([connect() for _ in range(8)] for _ in range(2))
+    others = [connect() for _ in range(8)]
+    for other in others:
+        other.scheme = APPLICATION
+    burst = readers[0].request("GET", CLAIMS + "?limit=20") * 20
+    is_over = Event()
+
+    def read() -> None:
+        while not is_over.is_set():
+            for reader in readers:
+                reader.socket.sendall(burst)
+            for reader in readers:
+                for _ in range(20):
+                    reader.read()
+
+    def write(number: int) -> None:
+        while not is_over.is_set():
+            body = b'{"id":"other-%d"}' % number
+            assert b"200 OK" in others[number].ask("PUT", IDENTITIES, body)
+
+    def write_and_read(number: int) -> None:
+        writer, name = writers[number], f"crowd-{number}"
+        get = writer.request("GET", f"/v2/identity/identities/{name}")
+        for turn in range(200):
+            content = json.dumps({"id": name, "metadata": {"turn": str(turn)}})
+            writer.socket.sendall(writer.request("PUT", IDENTITIES, content.encode()) + get)
+            for _ in range(2):
+                assert b'"metadata":{"turn":"%d"}' % turn in writer.read()
+
+    with ThreadPoolExecutor(17) as pool:
+        around = [pool.submit(read), *(pool.submit(write, number) for number in range(8))]
+        try:
+            list(pool.map(write_and_read, range(8)))
+        finally:
+            is_over.set()
+        for each in around:
+            each.result()
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
