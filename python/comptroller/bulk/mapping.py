@@ -530,7 +530,7 @@ class _PlainClasses(dict[str, set[type]]):
     """The classes of the values of a type that need no conversion."""
 
     def __missing__(self, type: str) -> set[type]:
-        self[type] = set() if _is_nested(type) else {str}
+        self[type] = set() if _is_nested(type) else {str, UUID}
         return self[type]
 
 
