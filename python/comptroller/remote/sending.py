@@ -230,15 +230,18 @@ class Sender:
             cause = _lasting_cause(error)
             if cause:
                 raise unusable(f"{place} got no response: {cause}") from error
-            was_sent = not isinstance(error, _UNSENT)
-            failure = Failure(unanswered(place, error), is_temporary=True, may_be_executed=was_sent)
-            raise failure from error
+            raise Failure(
+                self.unanswered(place, error),
+                is_temporary=not client.is_closed,
+                may_be_executed=not isinstance(error, _UNSENT),
+            ) from error
 
-
-def unanswered(place: str, error: httpx2.RequestError) -> Error:
-    """Returns the error of a request without a complete response."""
-    why = "timed out" if isinstance(error, httpx2.TimeoutException) else str(error)
-    return unavailable(f"{place} got no response: {why or type(error).__name__}")
+    def unanswered(self, place: str, error: httpx2.RequestError) -> Error:
+        """Returns the error of a request without a complete response."""
+        if self.channel.client.is_closed:  # by another thread or task
+            return closed()
+        why = "timed out" if isinstance(error, httpx2.TimeoutException) else str(error)
+        return unavailable(f"{place} got no response: {why or type(error).__name__}")
 
 
 def _lasting_cause(error: BaseException) -> str:

@@ -24,7 +24,6 @@ from comptroller.remote.sending import (
     always,
     decode_object,
     members_of,
-    unanswered,
 )
 from comptroller.routes import FORM, Row
 
@@ -173,7 +172,7 @@ class Session:
                 yield piece
         except httpx2.RequestError as error:
             path = request.url.partition("?")[0]
-            raise unanswered(f"{request.method} {path}", error) from error
+            raise self._sender.unanswered(f"{request.method} {path}", error) from error
         finally:
             await self.channel.end(response)
 
