@@ -326,6 +326,8 @@ class RowMapping:
             if found["time"] is None:
                 return self._instant(name, whole)
             digits = found["time"].replace(",", ".")
+            if digits.startswith("24"):  # the end of the day, of which Python 3.14 makes its start
+                return text
             clock = time.fromisoformat(digits if digits[2] == ":" else f"0{digits}")
         except ValueError:
             return text
