@@ -215,7 +215,8 @@ void LineValues::read_nested(const ArrowSchema& schema) {
   for (std::int64_t i = 0; i < schema.n_children; ++i) {
     const ArrowSchema& child = *schema.children[i];
     const bool is_member = kind_ == Kind::record && child.name != nullptr;
-    children_.emplace_back(child, is_member ? path_ + '.' + child.name : path_);
+    children_.emplace_back(child, is_member ? path_ + '.' + child.name : path_,
+                           use_ == Use::document || use_ == Use::text ? Use::text : Use::value);
   }
   if (kind_ == Kind::list && is_pairs()) kind_ = Kind::map;
 }

@@ -191,6 +191,7 @@ def test_empty_cells_are_unset_members(operator: Service, array: Any) -> None:
         ("claim_schedule_id", pa.array([NOON_TIME.date()]), "is a date or a time"),
         ("claim_schedule_id", pa.array([NOON_TIME.date()], pa.date64()), "is a date or a time"),
         ("id", pa.array([NOON_TIME]), "is a date or a time"),
+        ("addresses", pa.array([[NOON_TIME.date()]]), "is a date or a time"),
         ("id", pa.array([1.0]), "is a float, and the member is no number"),
         ("id", pa.array([b"a"]), "is bytes"),
         ("id", pa.array([b"a" * 16], pa.binary(16)), "is bytes"),
