@@ -21,17 +21,6 @@ struct Index {
   std::string_view by_key = std::string_view();
 };
 
-constexpr bool has_column(const Index& index, std::string_view column) {
-  constexpr std::string_view separator = ", ";
-  std::string_view columns = index.columns;
-  while (true) {
-    const std::size_t end = columns.find(separator);
-    if (columns.substr(0, end) == column) return true;
-    if (end == std::string_view::npos) return false;
-    columns.remove_prefix(end + separator.size());
-  }
-}
-
 namespace detail {
 template <Literal... Parts>
 inline constexpr auto joined = [] {
