@@ -244,7 +244,8 @@ class _ServiceTable:
                 rows = self._stream()
         self.is_read = rows is not None
         if rows is None:
-            given = [(each, "true") for each in filters]
+            # Of the operator: whether a remote client is the operator takes a request to find out.
+            given = arguments.query(filters)
             rows = empty().stream(_core.Principal(), name.replace("_", "-"), None, given)
         self._rows = rows
 
@@ -267,7 +268,9 @@ def _prepare(
     """Returns a query after reading the tables that it uses.
 
     The columns of a query may depend on the rows of a table, as those of PIVOT do. Such a query
-    may fail, or use other tables, until the table was read.
+    may fail, or use other tables, until the table was read. The tables of any query that fails are
+    read: a client that may not read one gets Forbidden instead of the error of DuckDB. So a remote
+    query with a misspelled column copies its tables before it fails.
     """
     while True:
         try:

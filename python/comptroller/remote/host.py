@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, closing, contextmanager
 from hashlib import sha256
@@ -29,7 +29,7 @@ from comptroller.errors import (
 )
 from comptroller.journal import Checkpoint
 from comptroller.remote.calls import JSON, Calls, Parameters
-from comptroller.remote.channel import Channel
+from comptroller.remote.channel import Channel, Content
 from comptroller.remote.copies import Copy
 from comptroller.remote.sending import Request, Upload, read, refusal
 from comptroller.remote.session import Session
@@ -79,8 +79,10 @@ class RemoteHost:
     ) -> None:
         """Sends a source to load; reports progress by the bytes sent.
 
-        A load is never retried. If the connection breaks, it is unknown which lines were stored.
-        The server sends white space while it works, so the timeout expires only without progress.
+        A load is sent again only if the server refused its token and the source is a file. If the
+        connection breaks before all bytes were sent, nothing was stored; if later, it is unknown
+        which lines were stored. The server sends white space while it works, so the timeout expires
+        only without progress.
         """
         named = {
             "customer_id": options.customer_id,
@@ -90,14 +92,13 @@ class RemoteHost:
             "input": options.input_name,
             "mapping": _short_mapping(options.mapping),
         }
-        channel = self._session.channel
         with ExitStack() as closings:
-            body = _Body(given, channel)
+            body = _Body(given, self._session.channel)
             request = Request(
                 "POST",
                 _load_url(kind, named),
                 {**JSON, "content-type": "application/x-ndjson", "prefer": "progress"},
-                channel.content(lambda: closings.enter_context(closing(body.pieces()))),
+                body.content(closings),
                 is_single_use=not isinstance(given.source, str),
                 upload=Upload(lambda: body.is_sent, _load_url(kind, {**named, "dry_run": "true"})),
             )
@@ -273,7 +274,7 @@ class _Body:
     """The body of a load.
 
     Attributes:
-        is_sent: whether the connection took all bytes of the last `pieces`.
+        is_sent: whether the connection took all bytes of the last attempt.
     """
 
     def __init__(self, given: Opened, channel: Channel) -> None:
@@ -281,10 +282,19 @@ class _Body:
         self._channel = channel
         self.is_sent = False
 
-    def pieces(self) -> Generator[bytes, None, None]:
+    def content(self, closings: ExitStack) -> Content:
+        """Returns the content of a request; `closings` ends the iteration of its pieces."""
+        pieces = self._channel.content(lambda: closings.enter_context(closing(self._pieces())))
+
+        def begin() -> bytes | Iterable[bytes] | AsyncIterable[bytes]:
+            self.is_sent = False
+            return pieces()
+
+        return begin
+
+    def _pieces(self) -> Generator[bytes, None, None]:
         """Yields the bytes to load, and nothing while the source blocks; reports progress."""
         given, now = self._given, self._channel.now
-        self.is_sent = False
         done = rows = 0
         reported_at = now()
         source = given.source

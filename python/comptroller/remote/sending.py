@@ -111,6 +111,7 @@ class Failure(Exception):
         error: the error of the attempt.
         is_temporary: whether a retry may succeed.
         may_be_executed: whether the service may have executed the request.
+        has_response: whether the error is that of a response.
         retry_after_s: the seconds to wait, if the server named them.
     """
 
@@ -120,12 +121,14 @@ class Failure(Exception):
         *,
         is_temporary: bool,
         may_be_executed: bool,
+        has_response: bool,
         retry_after_s: float | None = None,
     ) -> None:
         super().__init__(error)
         self.error = error
         self.is_temporary = is_temporary
         self.may_be_executed = may_be_executed
+        self.has_response = has_response
         self.retry_after_s = retry_after_s
 
 
@@ -234,6 +237,7 @@ class Sender:
                 self.unanswered(place, error),
                 is_temporary=not client.is_closed,
                 may_be_executed=not isinstance(error, _UNSENT),
+                has_response=False,
             ) from error
 
     def unanswered(self, place: str, error: httpx2.RequestError) -> Error:
@@ -289,6 +293,7 @@ def _failure(response: httpx2.Response, content: bytes, place: str) -> Failure:
         error,
         is_temporary=status in _TEMPORARY and is_soon,
         may_be_executed=status in _UNANSWERED,
+        has_response=True,
         retry_after_s=pause_s,
     )
 

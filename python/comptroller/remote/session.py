@@ -16,11 +16,12 @@ import httpx2
 import msgspec
 
 from comptroller.decoding import NOT_JSON
-from comptroller.errors import Error, NotFound, closed, unusable
+from comptroller.errors import Error, NotFound, Unavailable, closed, unusable
 from comptroller.remote.sending import (
     Failure,
     Request,
     Sender,
+    Upload,
     always,
     decode_object,
     members_of,
@@ -226,17 +227,20 @@ class Session:
     ) -> R:
         token = await self._credentials.token()
         try:
-            return await self._send_once(_authorize(request, token), take)
+            return await self._send_once(request, token, take)
         except Failure as failure:
             if failure.error.status != 401:
                 raise
             fresh = await self._credentials.token(refused=token)
             if fresh is None or request.is_single_use:
                 raise
-        return await self._send_once(_authorize(request, fresh), take)
+        return await self._send_once(request, fresh, take)
 
     async def _send_once(
-        self, request: Request, take: Callable[[httpx2.Response], Awaitable[R]]
+        self,
+        request: Request,
+        token: str | None,
+        take: Callable[[httpx2.Response], Awaitable[R]],
     ) -> R:
         """Sends a request once. Raises the Failure of a refusal also if its response was lost.
 
@@ -244,26 +248,38 @@ class Session:
         If a write then fails, asyncio discards what it has not read: the response.
         """
         try:
-            return await self._sender.send_once(request, take)
+            return await self._sender.send_once(_authorize(request, token), take)
         except Failure as failure:
             upload = request.upload
             if not failure.may_be_executed or upload is None or upload.is_sent():
                 raise
             failure.may_be_executed = False
             if isinstance(failure.__cause__, httpx2.NetworkError | httpx2.RemoteProtocolError):
-                await self._check(request, self.base_url + upload.check_url)
+                await self._raise_refusal(request, upload, token)
             raise
 
-    async def _check(self, request: Request, url: str) -> None:
-        """Sends a request without its body to another URL. Raises the Failure of a refusal."""
+    async def _raise_refusal(self, request: Request, upload: Upload, token: str | None) -> None:
+        """Sends a request without its body to the check URL; raises the Failure of a refusal.
+
+        If the token of the upload is about to expire, a new one is sent: the server may refuse the
+        old token only because it expired after the upload began. If the server refuses the new
+        token, no other is tried.
+        """
         try:
-            await self._sender.send_once(
-                request._replace(url=url, content=lambda: b"", upload=None), self._sender.body
-            )
+            current = await self._credentials.token()
+        except Unavailable:
+            return
+        url = self.base_url + upload.check_url
+        check = request._replace(url=url, content=lambda: b"", upload=None)
+        try:
+            await self._sender.send_once(_authorize(check, current), self._sender.body)
         except Failure as failure:
-            if failure.__cause__ is None:  # there is a response
-                failure.may_be_executed = False
-                raise
+            if not failure.has_response:
+                return
+            if failure.error.status == 401 and current != token:
+                raise failure.error from None
+            failure.may_be_executed = False
+            raise
 
 
 def _claims(token: str) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -25,7 +26,7 @@ LINES = (json.dumps(CLAIM) + "\n").encode() * 1_000
 
 
 class Endless(ThreadingHTTPServer):
-    """A server whose exports have no end; `began` is set once the client reads one."""
+    """A server whose exports are long; `began` is set once the client reads one."""
 
     def __init__(self) -> None:
         self.began = Event()
@@ -42,10 +43,12 @@ class Endless(ThreadingHTTPServer):
                     return
                 self.end_headers()
                 with suppress(OSError):  # the client closes the connection
-                    for count in range(10**6):
+                    for count in range(600):  # about 240 MB, if the client does not end it
                         self.wfile.write(LINES)
                         if count == 100:  # more than the buffers of the sockets hold
                             began.set()
+                        if count >= 100:  # leave time to close the service
+                            time.sleep(0.01)
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -76,7 +79,7 @@ def test_an_export_of_a_closed_service_is_closed(endless: Endless, tmp_path: Pat
         assert endless.began.wait(30)
         svc.close()
         with pytest.raises(errors.Closed):
-            exported.result()
+            exported.result(timeout=30)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -87,7 +90,7 @@ def test_an_awaited_export_of_a_closed_service_is_closed(endless: Endless, tmp_p
         assert await asyncio.to_thread(endless.began.wait, 30)
         await svc.close()
         with pytest.raises(errors.Closed):
-            await exported
+            await asyncio.wait_for(exported, 30)
 
     asyncio.run(work())
     assert list(tmp_path.iterdir()) == []

@@ -7,6 +7,7 @@ import io
 import json
 import socket
 import struct
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -205,6 +206,63 @@ def test_the_reason_of_a_closed_connection_is_asked_without_a_body(
     targets = [line.split()[1] for line in lines]
     path = b"/operator/load/identities"
     assert [target.rstrip(b"?") for target in targets] == [path, path + b"?dry_run=true"]
+
+
+@contextmanager
+def short_lived(refused: set[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yields a server that resets each load after its token expired, and the paths of requests.
+
+    It issues the tokens t1, t2 and so on, and refuses some in a dry run.
+    """
+    paths: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            paths.append(self.path)
+            if self.path == TOKEN_PATH:
+                token = f"t{paths.count(TOKEN_PATH)}"
+                self.answer(200, {"access_token": token, "expires_in": 1})
+            elif "dry_run" not in self.path:
+                time.sleep(0.7)  # clients use a token for half of its lifetime
+                now = struct.pack("ii", 1, 0)
+                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
+            elif self.headers["authorization"].removeprefix("Bearer ") in refused:
+                self.answer(401, {"code": "unauthenticated", "detail": "the token has expired"})
+            else:
+                self.answer(200, {})
+
+        def answer(self, status: int, body: object) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", paths
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@each_client
+@pytest.mark.parametrize(
+    ("refused", "expected"), [({"t1"}, "Unavailable"), ({"t1", "t2", "t3"}, "Unauthenticated")]
+)
+def test_a_token_that_expired_during_a_load_is_not_the_reason_of_a_closed_connection(
+    path: Path, load: Load, refused: set[str], expected: str
+) -> None:
+    for source in (path, io.BytesIO(LINES)):
+        with short_lived(refused) as (address, paths), pytest.raises(comptroller.Error) as raised:
+            load(address, source, client_id="desk", client_secret=SECRET)
+        assert type(raised.value) is getattr(errors, expected)
+        assert [each == TOKEN_PATH for each in paths] == [True, False, True, False], paths
+        assert ["dry_run=true" in each for each in paths[1::2]] == [False, True], paths
 
 
 def test_a_record_that_is_too_large_is_the_error_of_an_opened_store(
