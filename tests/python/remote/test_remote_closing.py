@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -26,11 +25,12 @@ LINES = (json.dumps(CLAIM) + "\n").encode() * 1_000
 
 
 class Endless(ThreadingHTTPServer):
-    """A server whose exports are long; `began` is set once the client reads one."""
+    """A server whose exports are long: `began` is set in the middle of one, which then waits for
+    `closed`.
+    """
 
     def __init__(self) -> None:
-        self.began = Event()
-        began = self.began
+        began, closed = self.began, self.closed = Event(), Event()
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
@@ -43,12 +43,12 @@ class Endless(ThreadingHTTPServer):
                     return
                 self.end_headers()
                 with suppress(OSError):  # the client closes the connection
-                    for count in range(600):  # about 240 MB, if the client does not end it
+                    for _ in range(100):  # more than the buffers of the sockets hold
                         self.wfile.write(LINES)
-                        if count == 100:  # more than the buffers of the sockets hold
-                            began.set()
-                        if count >= 100:  # leave time to close the service
-                            time.sleep(0.01)
+                    began.set()
+                    closed.wait(30)
+                    for _ in range(100):
+                        self.wfile.write(LINES)
 
             def log_message(self, *_: object) -> None:
                 pass
@@ -68,6 +68,7 @@ def endless() -> Iterator[Endless]:
         try:
             yield server
         finally:
+            server.closed.set()
             server.shutdown()
             thread.join()
 
@@ -78,6 +79,7 @@ def test_an_export_of_a_closed_service_is_closed(endless: Endless, tmp_path: Pat
         exported = elsewhere.submit(svc.export, "claims", tmp_path / "claims.ndjson")
         assert endless.began.wait(30)
         svc.close()
+        endless.closed.set()
         with pytest.raises(errors.Closed):
             exported.result(timeout=30)
     assert list(tmp_path.iterdir()) == []
@@ -89,6 +91,7 @@ def test_an_awaited_export_of_a_closed_service_is_closed(endless: Endless, tmp_p
         exported = asyncio.create_task(svc.export("claims", tmp_path / "claims.ndjson"))
         assert await asyncio.to_thread(endless.began.wait, 30)
         await svc.close()
+        endless.closed.set()
         with pytest.raises(errors.Closed):
             await asyncio.wait_for(exported, 30)
 
