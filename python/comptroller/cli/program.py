@@ -11,11 +11,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import FrameType
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from comptroller.cli.options import without_password
 from comptroller.cli.parameters import NamedPath
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 #: The modules of the commands, in the order of a first use. A command imports only its own module,
 #: because the others would double the time to start.
@@ -44,6 +48,8 @@ _MODULES = {
 }
 #: The time until a signal during an import is sent again, in seconds.
 _RETRY_S = 0.01
+#: The time that an interrupted command waits for the reader of its output, in seconds.
+_LAST_WRITE_S = 1.0
 
 
 class Program(click.Group):
@@ -113,10 +119,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
             if isinstance(stream, io.TextIOWrapper):
                 # Escape characters that the encoding of the terminal cannot represent.
                 stream.reconfigure(errors="backslashreplace")
+        streams = (sys.stdout, sys.stderr)  # click replaces them if a pipe is closed
         with _signals_interrupting() as received:
             code = _run(given)
         if code:
-            _discard_unwritten()
+            for stream in streams:
+                _empty_buffer(stream)
     return 128 + received[0] if received else code
 
 
@@ -124,8 +132,7 @@ def _run(given: list[str] | None) -> int:
     try:
         _require_output()
         _occupy_descriptors()
-        code = program.main(given, prog_name="comptroller", standalone_mode=False)
-        sys.stdout.flush()
+        return _run_command(given)
     except click.ClickException as error:
         with suppress(OSError):
             error.show()
@@ -140,21 +147,54 @@ def _run(given: list[str] | None) -> int:
         return 1
     except Exception as error:
         return _report_error(error)
+
+
+def _run_command(given: list[str] | None) -> int:
+    try:
+        code = program.main(given, prog_name="comptroller", standalone_mode=False)
+    except (click.ClickException, SystemExit):
+        _flush()
+        raise
+    sys.stdout.flush()
     return code if isinstance(code, int) else 0
+
+
+class _Output(io.BufferedWriter):
+    """The buffer of standard output, which keeps the error of a failed write."""
+
+    failed: OSError | None = None
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except OSError as error:
+            self.failed = error
+            raise
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError as error:
+            self.failed = error
+            raise
 
 
 @contextmanager
 def _buffered_output() -> Iterator[None]:
-    """Gives standard output a buffer, which PYTHONUNBUFFERED takes away.
+    """Gives standard output its own buffer, also if PYTHONUNBUFFERED takes it away.
 
     Python ignores that an unbuffered write wrote only a part, as on a disk that gets full.
     """
     stream = sys.stdout
-    if not isinstance(stream, io.TextIOWrapper) or not isinstance(stream.buffer, io.RawIOBase):
+    buffer = stream.buffer if isinstance(stream, io.TextIOWrapper) else None
+    raw = buffer.raw if isinstance(buffer, io.BufferedWriter) else buffer
+    if not isinstance(stream, io.TextIOWrapper) or not isinstance(raw, io.RawIOBase):
         yield
         return
+    with suppress(OSError):
+        stream.flush()
     buffered = io.TextIOWrapper(
-        io.BufferedWriter(stream.buffer), stream.encoding, line_buffering=True
+        _Output(raw), stream.encoding, line_buffering=stream.line_buffering or raw is buffer
     )
     sys.stdout = buffered
     try:
@@ -165,22 +205,48 @@ def _buffered_output() -> Iterator[None]:
             buffered.detach().detach()
 
 
-def _discard_unwritten() -> None:
-    """Empties the buffers of output that could not be written.
+def _empty_buffer(stream: TextIO) -> None:
+    """Writes what a stream buffers, or discards it if that fails or takes too long.
 
     Otherwise Python would try again when it exits, fail again, and exit with 120.
     """
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):  # None, no file, or closed
-            descriptor = stream.fileno()
-            before, nothing = os.dup(descriptor), os.open(os.devnull, os.O_WRONLY)
-            try:
-                os.dup2(nothing, descriptor)
+    with suppress(AttributeError, OSError, ValueError):  # None, no file, or closed
+        try:
+            with _time_limit():
                 stream.flush()
-            finally:
-                os.dup2(before, descriptor)
-                os.close(before)
-                os.close(nothing)
+        except (OSError, KeyboardInterrupt):
+            _discard_buffer(stream)
+
+
+@contextmanager
+def _time_limit() -> Iterator[None]:
+    """Raises TimeoutError in a write that waits too long for a reader."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def expire(_number: int, _frame: FrameType | None) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, expire)
+    timer_before = signal.setitimer(signal.ITIMER_REAL, _LAST_WRITE_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *timer_before)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _discard_buffer(stream: TextIO) -> None:
+    descriptor = stream.fileno()
+    before, nothing = os.dup(descriptor), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nothing, descriptor)
+        stream.flush()
+    finally:
+        os.dup2(before, descriptor)
+        os.close(before)
+        os.close(nothing)
 
 
 @contextmanager
@@ -264,14 +330,10 @@ def _occupy_descriptors() -> None:
                 os.close(opened)
 
 
-def _flush() -> int | None:
-    """Writes what standard output buffers. Returns the error's number if it cannot be written."""
-    try:
+def _flush() -> None:
+    with suppress(OSError):
         if sys.stdout is not None:
             sys.stdout.flush()
-    except OSError as error:
-        return error.errno
-    return None
 
 
 def _report_error(error: Exception) -> int:
@@ -282,10 +344,11 @@ def _report_error(error: Exception) -> int:
         raise error
     from comptroller.errors import Error, from_os_error
 
-    unwritten = _flush()
+    is_of_output = _is_of_output(error)  # before another write fails
+    _flush()
     if isinstance(error, Error):
         message = in_options(str(error))
-    elif isinstance(error, OSError) and error.errno == unwritten:
+    elif isinstance(error, OSError) and is_of_output:
         why = f"the standard output cannot be written: {error.strerror}"
         message = str(from_os_error(error, why))
     elif isinstance(error, OSError):
@@ -301,3 +364,8 @@ def _report_error(error: Exception) -> int:
     with suppress(OSError):
         click.echo("comptroller: " + "\n".join(lines), err=True)
     return 1
+
+
+def _is_of_output(error: Exception) -> bool:
+    output = getattr(sys.stdout, "buffer", None)
+    return isinstance(output, _Output) and output.failed is error

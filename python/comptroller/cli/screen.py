@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import copy
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
@@ -236,12 +237,14 @@ def table_of(columns: Iterable[TableColumn]) -> Table:
 
 def show(*tables: Table) -> None:
     """Print tables separated by empty lines; they may exceed the terminal to stay readable."""
+    from dataclasses import replace
+
     from rich.console import ConsoleDimensions
     from rich.measure import Measurement
 
-    for number, shown in enumerate(tables):
-        for column in shown.columns:
-            column.min_width = _min_width(column)
+    for number, given in enumerate(tables):
+        shown = copy(given)  # because the widths of its columns change
+        shown.columns = [replace(each, min_width=_min_width(each)) for each in given.columns]
         out = console()
         unbound = out.options.update(width=_UNBOUND)
         width = max(out.width, Measurement.get(out, unbound, shown).minimum)

@@ -18,22 +18,21 @@ from command_line import GOOD, Run
 needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 
 
-@pytest.fixture(params=[False, True], ids=["buffered", "unbuffered"], autouse=True)
+@pytest.fixture(params=[False, True], ids=["buffered", "unbuffered"])
 def _buffering(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs a test with and without PYTHONUNBUFFERED, which containers set."""
+    """Runs a test of standard output with and without PYTHONUNBUFFERED, which containers set."""
     if request.param:
         monkeypatch.setenv("PYTHONUNBUFFERED", "1")
     else:
         monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
 
 
-def shell(
+def python(
     folder: Path, words: str, largest: int = resource.RLIM_INFINITY
 ) -> subprocess.CompletedProcess[str]:
-    """Runs a command in a shell, which redirects its streams; no file gets larger than a size."""
-    command = f"{shlex.quote(sys.executable)} -m comptroller {words}"
+    """Runs Python in a shell, which redirects its streams; no file gets larger than a size."""
     return subprocess.run(
-        command,
+        f"{shlex.quote(sys.executable)} {words}",
         shell=True,
         cwd=folder,
         capture_output=True,
@@ -43,6 +42,14 @@ def shell(
     )
 
 
+def shell(
+    folder: Path, words: str, largest: int = resource.RLIM_INFINITY
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command in a shell."""
+    return python(folder, f"-m comptroller {words}", largest)
+
+
+@pytest.mark.usefixtures("_buffering")
 @needs_full
 def test_a_full_standard_output_is_an_error(run: Run, tmp_path: Path) -> None:
     """Not exit code 120 of Python, which tries again to write what is buffered."""
@@ -65,6 +72,7 @@ def test_a_full_standard_error_does_not_change_the_exit_code(tmp_path: Path) -> 
         assert shell(tmp_path, f"{words} 2> /dev/full").returncode == code
 
 
+@pytest.mark.usefixtures("_buffering")
 def test_an_output_that_is_cut_off_is_an_error(run: Run, tmp_path: Path) -> None:
     """The disk gets full within a write, of which Python without a buffer ignores the rest."""
     size = 100_000
@@ -75,11 +83,12 @@ def test_an_output_that_is_cut_off_is_an_error(run: Run, tmp_path: Path) -> None
         *("query 'FROM claims' --format json", "query 'FROM claims'"),
     ):
         ended = shell(tmp_path, f"{words} > out", size)
-        assert (ended.returncode, ended.stdout) == (1, "")
-        assert "File too large" in ended.stderr
+        expected = "the standard output cannot be written: File too large"
+        assert (ended.returncode, ended.stderr) == (1, f"comptroller: unavailable: {expected}\n")
         assert (tmp_path / "out").stat().st_size == size
 
 
+@pytest.mark.usefixtures("_buffering")
 @needs_full
 @pytest.mark.parametrize("is_json", [False, True], ids=["text", "json"])
 def test_a_secret_that_cannot_be_shown_can_be_replaced(
@@ -101,6 +110,56 @@ def test_a_secret_that_cannot_be_shown_can_be_replaced(
     assert shell(tmp_path, f"{command} --json").stdout
 
 
+#: The ends of a command, their exit codes and what they print on standard error.
+ENDS = [
+    ("KeyboardInterrupt", 130, "\ncomptroller: interrupted\n"),
+    ("click.ClickException('no')", 1, "Error: no\n"),
+    ("SystemExit(3)", 3, ""),
+    ("OSError('archive is damaged')", 1, "comptroller: unusable: archive is damaged\n"),
+    ("TimeoutError()", 1, "comptroller: unusable: \n"),
+    ("ValueError('no')", 1, "comptroller: internal: ValueError: no\n"),
+]
+
+
+def raising(error: str) -> str:
+    """Returns the arguments of Python for a command that prints a line and raises an error."""
+    script = f"""
+import click, sys
+from comptroller.cli import program
+
+@click.command
+def check():
+    sys.stdout.write("a line")
+    raise {error}
+
+program.program.get_command = lambda ctx, name: check
+sys.exit(program.run(["check"]))
+"""
+    return f"-c {shlex.quote(script)}"
+
+
+@pytest.mark.usefixtures("_buffering")
+@pytest.mark.parametrize(("error", "code", "message"), ENDS)
+def test_a_command_that_fails_writes_its_output(
+    tmp_path: Path, error: str, code: int, message: str
+) -> None:
+    ended = python(tmp_path, raising(error))
+    assert (ended.returncode, ended.stdout) == (code, "a line")
+    assert ended.stderr.startswith(message)
+
+
+@needs_full
+@pytest.mark.usefixtures("_buffering")
+@pytest.mark.parametrize(("error", "code", "message"), ENDS)
+def test_a_command_that_fails_keeps_its_exit_code_if_its_output_cannot_be_written(
+    tmp_path: Path, error: str, code: int, message: str
+) -> None:
+    ended = python(tmp_path, f"{raising(error)} > /dev/full")
+    assert ended.returncode == code
+    assert ended.stderr.startswith(message)
+
+
+@pytest.mark.usefixtures("_buffering")
 def test_an_export_without_a_reader_ends_silently(run: Run, tmp_path: Path) -> None:
     rows = b"".join(GOOD.replace(b'"c-', b'"c-%d-' % number) for number in range(2_000))
     assert run("load", "claims", "-", "--db", "s.db", given=rows).code == 0

@@ -92,3 +92,4 @@ def test_a_table_is_as_wide_as_its_columns_need(
     few.add_row("a.csv", "12")
     screen.show(few)
     assert capsys.readouterr().out.splitlines()[-1] == "a.csv     12"
+    assert [column.min_width for column in few.columns] == [None, None]  # unchanged
