@@ -7,7 +7,6 @@ import io
 import json
 import socket
 import struct
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -210,7 +209,7 @@ def test_the_reason_of_a_closed_connection_is_asked_without_a_body(
 
 @contextmanager
 def short_lived(refused: set[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yields a server that resets each load after its token expired, and the paths of requests.
+    """Yields a server that resets each load, whose token expired, and the paths of requests.
 
     It issues the tokens t1, t2 and so on, and refuses some in a dry run.
     """
@@ -221,9 +220,8 @@ def short_lived(refused: set[str]) -> Iterator[tuple[str, list[str]]]:
             paths.append(self.path)
             if self.path == TOKEN_PATH:
                 token = f"t{paths.count(TOKEN_PATH)}"
-                self.answer(200, {"access_token": token, "expires_in": 1})
+                self.answer(200, {"access_token": token, "expires_in": 0})
             elif "dry_run" not in self.path:
-                time.sleep(0.7)  # clients use a token for half of its lifetime
                 now = struct.pack("ii", 1, 0)
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, now)
             elif self.headers["authorization"].removeprefix("Bearer ") in refused:
