@@ -11,15 +11,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import FrameType
-from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from comptroller.cli import output
 from comptroller.cli.options import without_password
 from comptroller.cli.parameters import NamedPath
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer
 
 #: The modules of the commands, in the order of a first use. A command imports only its own module,
 #: because the others would double the time to start.
@@ -48,8 +45,6 @@ _MODULES = {
 }
 #: The time until a signal during an import is sent again, in seconds.
 _RETRY_S = 0.01
-#: The time that an interrupted command waits for the reader of its output, in seconds.
-_LAST_WRITE_S = 1.0
 
 
 class Program(click.Group):
@@ -114,7 +109,7 @@ def _takes(option: str, command: click.Command | None) -> bool:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; print an error as a message, not a traceback."""
     given = None if arguments is None else list(arguments)
-    with _buffered_output():
+    with output.buffered():
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 # Escape characters that the encoding of the terminal cannot represent.
@@ -124,7 +119,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             code = _run(given)
         if code:
             for stream in streams:
-                _empty_buffer(stream)
+                output.empty(stream)
     return 128 + received[0] if received else code
 
 
@@ -153,100 +148,10 @@ def _run_command(given: list[str] | None) -> int:
     try:
         code = program.main(given, prog_name="comptroller", standalone_mode=False)
     except (click.ClickException, SystemExit):
-        _flush()
+        output.flush()
         raise
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
-
-
-class _Output(io.BufferedWriter):
-    """The buffer of standard output, which keeps the error of a failed write."""
-
-    failed: OSError | None = None
-
-    def write(self, data: ReadableBuffer, /) -> int:
-        try:
-            return super().write(data)
-        except OSError as error:
-            self.failed = error
-            raise
-
-    def flush(self) -> None:
-        try:
-            super().flush()
-        except OSError as error:
-            self.failed = error
-            raise
-
-
-@contextmanager
-def _buffered_output() -> Iterator[None]:
-    """Gives standard output its own buffer, also if PYTHONUNBUFFERED takes it away.
-
-    Python ignores that an unbuffered write wrote only a part, as on a disk that gets full.
-    """
-    stream = sys.stdout
-    buffer = stream.buffer if isinstance(stream, io.TextIOWrapper) else None
-    raw = buffer.raw if isinstance(buffer, io.BufferedWriter) else buffer
-    if not isinstance(stream, io.TextIOWrapper) or not isinstance(raw, io.RawIOBase):
-        yield
-        return
-    with suppress(OSError):
-        stream.flush()
-    buffered = io.TextIOWrapper(
-        _Output(raw), stream.encoding, line_buffering=stream.line_buffering or raw is buffer
-    )
-    sys.stdout = buffered
-    try:
-        yield
-    finally:
-        sys.stdout = stream
-        with suppress(OSError):  # only after an exception that leaves `run`
-            buffered.detach().detach()
-
-
-def _empty_buffer(stream: TextIO) -> None:
-    """Writes what a stream buffers, or discards it if that fails or takes too long.
-
-    Otherwise Python would try again when it exits, fail again, and exit with 120.
-    """
-    with suppress(AttributeError, OSError, ValueError):  # None, no file, or closed
-        try:
-            with _time_limit():
-                stream.flush()
-        except (OSError, KeyboardInterrupt):
-            _discard_buffer(stream)
-
-
-@contextmanager
-def _time_limit() -> Iterator[None]:
-    """Raises TimeoutError in a write that waits too long for a reader."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def expire(_number: int, _frame: FrameType | None) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGALRM, expire)
-    timer_before = signal.setitimer(signal.ITIMER_REAL, _LAST_WRITE_S)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, *timer_before)
-        signal.signal(signal.SIGALRM, before)
-
-
-def _discard_buffer(stream: TextIO) -> None:
-    descriptor = stream.fileno()
-    before, nothing = os.dup(descriptor), os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nothing, descriptor)
-        stream.flush()
-    finally:
-        os.dup2(before, descriptor)
-        os.close(before)
-        os.close(nothing)
 
 
 @contextmanager
@@ -330,12 +235,6 @@ def _occupy_descriptors() -> None:
                 os.close(opened)
 
 
-def _flush() -> None:
-    with suppress(OSError):
-        if sys.stdout is not None:
-            sys.stdout.flush()
-
-
 def _report_error(error: Exception) -> int:
     from comptroller.cli.screen import in_options
     from comptroller.display.html import printable
@@ -344,8 +243,8 @@ def _report_error(error: Exception) -> int:
         raise error
     from comptroller.errors import Error, from_os_error
 
-    is_of_output = _is_of_output(error)  # before another write fails
-    _flush()
+    is_of_output = output.has_failed(error)  # before another write fails
+    output.flush()
     if isinstance(error, Error):
         message = in_options(str(error))
     elif isinstance(error, OSError) and is_of_output:
@@ -364,8 +263,3 @@ def _report_error(error: Exception) -> int:
     with suppress(OSError):
         click.echo("comptroller: " + "\n".join(lines), err=True)
     return 1
-
-
-def _is_of_output(error: Exception) -> bool:
-    output = getattr(sys.stdout, "buffer", None)
-    return isinstance(output, _Output) and output.failed is error
