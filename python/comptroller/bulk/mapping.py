@@ -19,6 +19,7 @@ from comptroller._core import exact_number
 from comptroller.arguments import CONTROL_CHARACTER, nearest
 from comptroller.bulk.floats import shortest
 from comptroller.bulk.formulas import unescape_formula
+from comptroller.bulk.number_formats import FIRST_ROUNDED
 from comptroller.bulk.unread_cells import UnreadCell
 from comptroller.bulk.zones import offset_of
 from comptroller.description import core_description, members
@@ -54,7 +55,6 @@ WITH_EXPONENT = re.compile(r"[+-]?\d+(\.\d+)?[eE][+-]?\d{1,2}")
 # A UUID, also without hyphens, and in braces. UUID() also reads texts such as 0x_12, of other ids.
 _UUID = re.compile(r"(urn:uuid:)?\{?([0-9a-f]-?){32}\}?", re.IGNORECASE | re.ASCII)
 _MOST_SEEN = 100  # names of columns
-_FIRST_ROUNDED = 2**53  # the first float that other whole numbers are rounded to
 _NULL = msgspec.Raw(b"null")
 #: The types of members of which spaces around a cell may be a part.
 FREE_TYPES = frozenset({"string", "metadata"})
@@ -177,6 +177,10 @@ class RowMapping:
         """Whether the values of a column become those of a member."""
         return self._mapping.rename.get(column, column) in self.types
 
+    def is_text(self, column: str) -> bool:
+        """Whether the values of a column become those of a member whose values are any text."""
+        return self.types.get(self._mapping.rename.get(column, column)) in TEXT_TYPES
+
     def require_columns(self, columns: Iterable[str]) -> None:
         """Raises InvalidRequest if a renamed column is not among the columns, unless none are."""
         names = list(columns)
@@ -291,7 +295,7 @@ class RowMapping:
 
     def _of_float(self, name: str, type: str, value: float) -> object:
         if type in TEXT_TYPES and isfinite(value) and self.unescapes:  # a sheet has only floats
-            if abs(value) >= _FIRST_ROUNDED:
+            if abs(value) >= FIRST_ROUNDED:
                 raise invalid(
                     name,
                     f"{value!r} is a float of more than 15 digits, which may be rounded; give text",

@@ -17,7 +17,8 @@ _NOT_OF_NUMBERS = re.compile("[.%/@A-Za-z]")
 _CLOCK = re.compile("[hs]", re.IGNORECASE)
 #: The built-in formats that show a time of the day.
 _BUILT_IN_CLOCKS = {"18", "19", "20", "21", "22", "45", "46", "47"}
-_FIRST_ROUNDED = 2**53  # the first float that other whole numbers are rounded to
+#: The first float that other whole numbers are rounded to.
+FIRST_ROUNDED = 2**53
 
 
 class NumberFormat(NamedTuple):
@@ -33,20 +34,16 @@ class NumberFormat(NamedTuple):
     is_separated: bool = False
     has_clock: bool = False
 
-    def padded(self, value: str) -> str | None:
-        """Returns the value of a cell with the leading zeros that it shows; None without them."""
-        try:
-            number = float(value)
-        except ValueError:
-            return None
-        is_exact = number.is_integer() and 0 <= number < _FIRST_ROUNDED
+    def padded(self, number: float) -> str | None:
+        """Returns a number with the leading zeros that it shows; None if it shows none."""
+        is_exact = number.is_integer() and 0 <= number < FIRST_ROUNDED
         return str(int(number)).zfill(self.digits) if self.digits > 1 and is_exact else None
 
 
-def number_format(id: str | None, code: str) -> NumberFormat:
+def number_format(built_in: str | None, code: str) -> NumberFormat:
     """Returns what the format with a number and a code shows; of positive numbers if it differs."""
     if not code:
-        return NumberFormat(has_clock=id in _BUILT_IN_CLOCKS)
+        return NumberFormat(has_clock=built_in in _BUILT_IN_CLOCKS)
     tokens: list[str] = []
     is_conditional = False
     for token in _TOKEN.findall(code):

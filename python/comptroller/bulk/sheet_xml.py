@@ -187,13 +187,22 @@ def _any_area(data: bytes) -> _Area:
     return area
 
 
-def cells_of_styles(xml: SheetXml, styles: Iterable[str]) -> Iterator[tuple[int, int]] | None:
-    """Yields the row and column, from 0, of the cells of styles; None for an unusual spelling."""
+def formatted_cells(xml: SheetXml) -> Iterator[tuple[int, int, NumberFormat]] | None:
+    """Yields the row and column, from 0, of the cells that have one of the formats.
+
+    None for an unusual spelling.
+    """
+    if not xml.formats:
+        return iter(())
     if _UNUSUAL.search(xml.data) is not None:
         return None
-    style = "|".join(map(re.escape, styles)).encode()
-    cell = re.compile(rb'<c r="([A-Z]+)([0-9]+)"[^<>]* s="(?:%s)"' % style)
-    return ((int(each[2]) - 1, _column(each[1]) - 1) for each in cell.finditer(xml.data))
+    formats = {style.encode(): each for style, each in xml.formats.items()}
+    styles = b"|".join(map(re.escape, formats))
+    cell = re.compile(rb'<c r="([A-Z]+)([0-9]+)"[^<>]* s="(%s)"' % styles)
+    return (
+        (int(each[2]) - 1, _column(each[1]) - 1, formats[each[3]])
+        for each in cell.finditer(xml.data)
+    )
 
 
 @lru_cache(1 << 15)
@@ -218,9 +227,9 @@ def _formats_of_styles(archive: ZipFile) -> dict[str, NumberFormat]:
         each.get("numFmtId"): each.get("formatCode", "")
         for each in styles.iterfind("{*}numFmts/{*}numFmt")
     }
-    ids = [each.get("numFmtId") for each in styles.iterfind("{*}cellXfs/{*}xf")]
-    formats = {id: number_format(id, codes.get(id, "")) for id in {*ids}}
-    found = {str(style): formats[id] for style, id in enumerate(ids)}
+    numbers = [each.get("numFmtId") for each in styles.iterfind("{*}cellXfs/{*}xf")]
+    formats = {each: number_format(each, codes.get(each, "")) for each in {*numbers}}
+    found = {str(style): formats[each] for style, each in enumerate(numbers)}
     return {style: each for style, each in found.items() if each != NumberFormat()}
 
 

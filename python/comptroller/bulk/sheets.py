@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree.ElementTree import ParseError
 
 from comptroller.bulk.cell_texts import text_of
+from comptroller.bulk.number_formats import NumberFormat
 from comptroller.bulk.sheet_xml import read_xml, require_near, with_known_errors
-from comptroller.bulk.unread_cells import UnreadCell, covered, merged, shown_cells
+from comptroller.bulk.unread_cells import (
+    ShownNumber,
+    UnreadCell,
+    covered,
+    formatted,
+    merged,
+    shown_cells,
+)
 from comptroller.errors import invalid, require
 
 if TYPE_CHECKING:
@@ -25,12 +33,15 @@ class Sheet(NamedTuple):
     rows_before: int
 
 
-def read_sheet(path: str, name: str, sheet: str | None) -> Sheet:
+def read_sheet(
+    path: str, name: str, sheet: str | None, is_text: Callable[[str], bool] = lambda _column: True
+) -> Sheet:
     """Returns the rows of a sheet of an Excel file, also empty ones.
 
     A column of cells of several types has the cells as objects. Errors, formulas without a value
-    and cells that another one covers are `UnreadCell`. Raises InvalidRequest if no sheet is named
-    and several have rows.
+    and cells that another one covers are `UnreadCell`. In the columns that `is_text`, a number is
+    the text that its format shows. Raises InvalidRequest if no sheet is named and several have
+    rows.
     """
     frames = require("polars", f"reading {name}", "analysis")
     library = require("python_calamine", f"reading {name}", "analysis")
@@ -54,7 +65,7 @@ def read_sheet(path: str, name: str, sheet: str | None) -> Sheet:
     if len(filled) > 1:
         several = f"{len(filled)} sheets with rows"
         raise invalid("sheet", f"{name} has {several}; name one of {', '.join(names)}")
-    return _sheet(frames, name, filled[0] if filled else [])
+    return _sheet(frames, name, filled[0] if filled else [], is_text)
 
 
 def _rows(path: str, name: str, library: Any, workbook: Any, sheet: str) -> list[list[object]]:
@@ -72,9 +83,9 @@ def _rows(path: str, name: str, library: Any, workbook: Any, sheet: str) -> list
     if not rows:
         return rows
     for row, column, cell in shown_cells(xml):
-        if cell is None:
+        if isinstance(cell, NumberFormat):
             if row < len(rows) and column < len(rows[row]):
-                rows[row][column] = _midnight(rows[row][column])
+                rows[row][column] = formatted(rows[row][column], cell)
             continue
         rows.extend([""] * len(rows[0]) for _ in range(len(rows), row + 1))
         if column < len(rows[row]):
@@ -86,12 +97,9 @@ def _rows(path: str, name: str, library: Any, workbook: Any, sheet: str) -> list
     return rows
 
 
-def _midnight(cell: object) -> object:
-    """Returns the time at which a day begins, of which python-calamine returns the day."""
-    return datetime.combine(cell, time()) if type(cell) is date else cell
-
-
-def _sheet(library: Any, name: str, rows: list[list[object]]) -> Sheet:
+def _sheet(
+    library: Any, name: str, rows: list[list[object]], is_text: Callable[[str], bool]
+) -> Sheet:
     header = next((place for place, row in enumerate(rows) if any(cell != "" for cell in row)), 0)
     if not rows:
         return Sheet(library.DataFrame(), 1)
@@ -106,15 +114,26 @@ def _sheet(library: Any, name: str, rows: list[list[object]]) -> Sheet:
             title = f"column {place + 1}"
         if title in columns:
             raise invalid("source", f"{name} has the column {title!r} more than once; rename one")
+        if ShownNumber in set(map(type, values)):
+            values = _as_shown(values) if is_text(title) else _as_numbers(values)
         columns[title] = _column(library, title, values)
     return Sheet(library.DataFrame([*columns.values()]), header + 1)
 
 
 def _title(cell: object) -> str | None:
+    cell = cell.shown if isinstance(cell, ShownNumber) else cell
     value = None if isinstance(cell, UnreadCell) else _value(cell)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return None if value is None else str(value).strip()
+
+
+def _as_shown(values: Iterable[object]) -> list[object]:
+    return [each.shown if isinstance(each, ShownNumber) else each for each in values]
+
+
+def _as_numbers(values: Iterable[object]) -> list[object]:
+    return [each.number if isinstance(each, ShownNumber) else each for each in values]
 
 
 def _value(cell: object) -> object:

@@ -257,7 +257,7 @@ def _from_table(
     options = work.mapping
     path = path or spool(found.file, closing).name
     mapping = RowMapping(work.kind, options, unescapes=format != "parquet")
-    table = table_file(format, path, found, options, mapping.uses)
+    table = table_file(format, path, found, options, mapping.uses, mapping.is_text)
     if format == "parquet" and not options.changes_rows():
         reader = frames_reader(lambda: table.frames(None), work.kind)
         return Opened(reader, None, work.progress, frames=lambda: table.frames(None))

@@ -40,6 +40,7 @@ def table_file(
     found: Content,
     options: ColumnMapping,
     is_used: Callable[[str], bool] = lambda _column: True,
+    is_text: Callable[[str], bool] = lambda _column: True,
 ) -> TableFile:
     """Returns the rows of a file.
 
@@ -49,13 +50,14 @@ def table_file(
         found: the content, for its name and first bytes.
         options: the separator and the sheet.
         is_used: whether the values of a column are used.
+        is_text: whether a number in a column of a sheet is the text that its format shows.
     """
     if format == "parquet":
         return TableFile(
             lambda _refuse: tables.parquet_frames(path, found.name, is_used), LineNumbers
         )
     if format == "xlsx":
-        sheet = read_sheet(path, found.name, options.sheet)
+        sheet = read_sheet(path, found.name, options.sheet, is_text)
         return TableFile(lambda _refuse: (sheet.frame,), lambda: LineNumbers(sheet.rows_before))
     separator = options.separator or separator_of(found.head, found.name)
     file = CsvFile(path, found.name, separator)

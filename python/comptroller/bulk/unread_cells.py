@@ -9,15 +9,17 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable, Iterator
+from datetime import date, datetime, time
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+from comptroller.bulk.number_formats import NumberFormat
 from comptroller.bulk.sheet_xml import (
     NONCHARACTER_ESCAPE,
     SheetXml,
-    cells_of_styles,
     column_of,
     decode,
+    formatted_cells,
 )
 
 _MAY_BE_UNREAD = re.compile(rb"""<(\w+:)?f[\s/>]|\st=["']e["']""")
@@ -46,20 +48,44 @@ class UnreadCell(NamedTuple):
         return self.text
 
 
-def shown_cells(xml: SheetXml) -> Iterator[tuple[int, int, UnreadCell | str | None]]:
-    """Yields errors, formulas without a value, and values that python-calamine reads differently.
+class ShownNumber(NamedTuple):
+    """A number that its format shows as another text.
 
-    These are numbers with leading zeros, and texts with U+FFFE or U+FFFF. None for a number whose
-    format shows a time, so that a day is its midnight.
-    Each with its row and column. Rows and columns begin with 0.
+    Attributes:
+        number: its value.
+        shown: what the cell shows, which is the value of a member whose values are texts.
     """
-    clocks = [style for style, each in xml.formats.items() if each.has_clock]
-    of_clocks = cells_of_styles(xml, clocks) if clocks else iter(())
-    for row, column in of_clocks or ():
-        yield row, column, None
+
+    number: float
+    shown: str | UnreadCell
+
+    def __str__(self) -> str:
+        """Returns what the sheet shows."""
+        return str(self.shown)
+
+
+def formatted(cell: object, format: NumberFormat) -> object:
+    """Returns the value of a cell with a format, which python-calamine read without it."""
+    if format.has_clock:  # a day is its midnight
+        return datetime.combine(cell, time()) if type(cell) is date else cell
+    shown = format.padded(cell) if isinstance(cell, float) else None
+    if not isinstance(cell, float) or shown is None:
+        return cell
+    is_read = not format.is_separated
+    return ShownNumber(cell, shown if is_read else UnreadCell(str(int(cell)), _SEPARATED))
+
+
+def shown_cells(xml: SheetXml) -> Iterator[tuple[int, int, UnreadCell | str | NumberFormat]]:
+    """Yields errors, formulas without a value, and texts with U+FFFE or U+FFFF.
+
+    And before these, the formats of cells whose numbers they show otherwise; also those of cells
+    that have no number. Each with its row and column. Rows and columns begin with 0.
+    """
+    of_formats = formatted_cells(xml)
+    yield from of_formats or ()
     if (
-        not (len(xml.formats) > len(clocks) or xml.noncharacter_texts)
-        and of_clocks is not None
+        not xml.noncharacter_texts
+        and of_formats is not None
         and _MAY_BE_UNREAD.search(xml.data) is None
         and NONCHARACTER_ESCAPE.search(xml.data) is None
     ):
@@ -72,7 +98,7 @@ def shown_cells(xml: SheetXml) -> Iterator[tuple[int, int, UnreadCell | str | No
         place = _PLACE.fullmatch(cell.get("r", ""))
         value = cell.findtext("{*}v") or ""
         formula = cell.find("{*}f")
-        found: UnreadCell | str | None = None
+        found: UnreadCell | str | NumberFormat | None = None
         if cell.get("t") == "e" and (value or formula is not None):
             found = UnreadCell(value, "is an error in the spreadsheet; correct it or clear it")
         elif (
@@ -89,13 +115,8 @@ def shown_cells(xml: SheetXml) -> Iterator[tuple[int, int, UnreadCell | str | No
         elif cell.get("t") == "inlineStr":
             parts = [*cell.iterfind("{*}is/{*}t"), *cell.iterfind("{*}is/{*}r/{*}t")]
             found = _noncharacter_text("".join(each.text or "" for each in parts))
-        elif cell.get("t", "n") == "n" and value and cell.get("s") in xml.formats:
-            format = xml.formats[cell.get("s", "")]
-            found = format.padded(value)
-            if found is not None and format.is_separated:
-                found = UnreadCell(value, _SEPARATED)
-            if format.has_clock and place is not None:
-                yield int(place[2]) - 1, column_of(place[1]), None
+        elif of_formats is None:
+            found = xml.formats.get(cell.get("s", ""))
         if found is not None and place is not None:
             yield int(place[2]) - 1, column_of(place[1]), found
 

@@ -119,6 +119,11 @@ def sheet_of_cells(cells: list[tuple[int, Any, str]]) -> io.BytesIO:
     return io.BytesIO(out.getvalue())
 
 
+def with_unusual_cells(content: bytes) -> bytes:
+    """Returns a workbook with other spellings of its cells that have a format."""
+    return edited(content, (r'<c r="([A-Z]+[0-9]+)" s="([0-9]+)">', r"<c s='\2' r='\1'>"))
+
+
 #: What a load reads of 42 with a number format; None if it rejects the cell.
 FORMATS_OF_42: dict[str, str | None] = {
     "00000": "00042",
@@ -147,11 +152,16 @@ FORMATS_OF_42: dict[str, str | None] = {
 }
 
 
+@pytest.mark.parametrize("is_usual", [True, False])
 @pytest.mark.parametrize("code", FORMATS_OF_42)
-def test_leading_zeros_of_a_number_format_are_read(operator: Service, code: str) -> None:
+def test_leading_zeros_of_a_number_format_are_read(
+    operator: Service, code: str, is_usual: bool
+) -> None:
     expected = FORMATS_OF_42[code]
-    content = sheet_of_cells([(0, 42, code), (6, 42, code)])
-    result = accounted(operator.load("claims", content, keep_going=True))
+    content = sheet_of_cells([(0, 42, code), (6, 42, code)]).getvalue()
+    if not is_usual:
+        content = with_unusual_cells(content)
+    result = accounted(operator.load("claims", io.BytesIO(content), keep_going=True))
     if expected is None:
         assert [each.member for each in result.rejections] == ["id", "error_message"]
         assert "by its number format; write it as text" in result.rejections[0].message
@@ -168,12 +178,22 @@ def test_a_number_format_makes_no_rounded_number_exact(operator: Service, code: 
     assert "may be rounded" in rejection.message
 
 
-@pytest.mark.parametrize("code", FORMATS_OF_42)
+@pytest.mark.parametrize("code", [*FORMATS_OF_42, "0,0", "#,#00", "00,", '00" h"', "0 000"])
 def test_a_number_format_does_not_change_an_amount(operator: Service, code: str) -> None:
-    content = sheet_of_cells([(4, 42, code)])
-    result = accounted(operator.load("claims", content, floats="shortest", keep_going=True))
-    assert [claim.amount for claim in operator.claims.iter()] == [42] * result.inserted
-    assert bool(result.inserted) is (FORMATS_OF_42[code] is not None)
+    numbers = (7, 42, 5000, 1234567, 0.5)
+    content = sheet_of_cells([(4, each, code) for each in numbers]).getvalue()
+    result = accounted(operator.load("claims", io.BytesIO(content), keep_going=True))
+    assert ["is a float" in each.message for each in result.rejections] == [True] * len(numbers)
+    result = accounted(operator.load("claims", io.BytesIO(content), floats="shortest"))
+    assert (result.inserted, result.floats) == (len(numbers), len(numbers))
+    amounts = {str(claim.amount) for claim in operator.claims.iter()}
+    assert amounts == {repr(float(each)) for each in numbers}
+
+
+@pytest.mark.parametrize("code", ["0000-00-00", "00000", "0"])
+def test_a_number_format_makes_no_number_a_time(operator: Service, code: str) -> None:
+    (rejection,) = operator.load("claims", sheet_of_cells([(5, 46000, code)])).rejections
+    assert "format the column as dates" in rejection.message
 
 
 #: Number formats, and whether they show a time of the day.
@@ -196,7 +216,7 @@ def test_midnight_is_a_time_if_its_cell_shows_one(
 ) -> None:
     content = sheet_of_cells([(5, day, code) for day in (46053, 46053.5, 46054)]).getvalue()
     if not is_usual:
-        content = edited(content, (r'<c r="([A-Z]+[0-9]+)" s="([0-9]+)">', r"<c s='\2' r='\1'>"))
+        content = with_unusual_cells(content)
     result = accounted(operator.load("claims", io.BytesIO(content), dry_run=True))
     assert [each.line for each in result.rejections] == ([2, 3, 4] if CLOCKS[code] else [3])
     assert all("give tz" in each.message for each in result.rejections)
