@@ -229,9 +229,9 @@ def _has_times(types: Any, type: Any) -> bool:
 
 def pandas_rows(frame: Any) -> Iterator[dict[str, object]]:
     """Yields the rows of a frame of `of_pandas`."""
-    columns = (_pandas_values(frame[name]) for name in frame.columns)
-    for row in zip(*columns, strict=True):
-        yield dict(zip(frame.columns, row, strict=True))
+    names = list(frame.columns)  # to iterate an index of pandas for each row takes longer
+    for row in zip(*(_pandas_values(frame[name]) for name in names), strict=True):
+        yield dict(zip(names, row, strict=True))
 
 
 def _pandas_values(column: Any) -> Iterable[object]:
@@ -243,7 +243,10 @@ def _pandas_values(column: Any) -> Iterable[object]:
         return (float(str(each)) for each in floats)
     if hasattr(dtype, "pyarrow_dtype") and dtype.kind in "mMO":
         return map(_python_value, require("pyarrow", "a frame of pandas").array(column))
-    return map(exact, column)
+    objects = column if str(dtype) == "object" else getattr(dtype, "categories", ())
+    classes = set(map(type, objects))
+    is_changed = any(issubclass(each, (Decimal, list, dict)) for each in classes)
+    return map(exact, column) if is_changed else column
 
 
 def _python_value(scalar: Any) -> object:
