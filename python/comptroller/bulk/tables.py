@@ -7,7 +7,7 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import date
+from datetime import MAXYEAR, MINYEAR, date, datetime
 from decimal import Context, Decimal
 from glob import escape
 from typing import TYPE_CHECKING, Any
@@ -205,7 +205,8 @@ def arrow_of_pandas(frame: Any) -> Any:
     """Returns a frame of `of_pandas` as a table of pyarrow; None if this could change a value.
 
     In a column of objects with days and times, pyarrow makes all of them days; with local times and
-    times of a zone, all of them times of UTC.
+    times of a zone, all of them times of UTC. It gives times of pandas outside of the years 1 to
+    9999 another year.
     """
     arrow = require("pyarrow", "a frame of pandas")
     try:
@@ -215,8 +216,23 @@ def arrow_of_pandas(frame: Any) -> Any:
     for field, dtype in zip(table.schema, frame.dtypes, strict=True):
         is_inferred = dtype.kind == "O" and not hasattr(dtype, "pyarrow_dtype")
         if is_inferred and _has_times(arrow.types, field.type):
-            return None
+            values = getattr(dtype, "categories", frame[field.name]).dropna()
+            if not _are_alike(values):
+                return None
     return table
+
+
+def _are_alike(values: Iterable[Any]) -> bool:
+    """Whether all values are days, or times of one class and one zone, that Python has."""
+    classes = set(map(type, values))
+    if classes == {date}:
+        return True
+    return (
+        len(classes) == 1
+        and issubclass(*classes, datetime)
+        and len({each.tzinfo for each in values}) == 1
+        and all(MINYEAR <= each.year <= MAXYEAR for each in values)
+    )
 
 
 def _has_times(types: Any, type: Any) -> bool:

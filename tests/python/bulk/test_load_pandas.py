@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from comptroller import InvalidRequest, Service
+from comptroller.bulk import tables
 from examples import accounted, short_line
 
 pa = pytest.importorskip("pyarrow")
@@ -53,6 +54,31 @@ def test_each_time_of_a_column_of_objects_is_read_by_itself(
     found = {each.id: each.created_at for each in operator.claims.iter()}
     assert found == {f"c-{n}": time for n, time in enumerate(expected) if time is not None}
     assert [each.member for each in result.rejections] == ["created_at"] * expected.count(None)
+
+
+LATE = pd.Timestamp(np.datetime64(10**12, "s")).tz_localize("UTC")  # in the year 33658
+ALIKE: dict[str, tuple[list[object], bool]] = {
+    "days": ([NOON.date(), None], True),
+    "times": ([ZURICH, pd.NaT], True),
+    "times of Python": ([DAY, TEN], True),
+    "day and time": ([NOON.date(), NOON], False),
+    "zones": (MIXED["zones"][0], False),
+    "times that Python lacks": ([LATE, ZURICH.tz_convert("UTC")], False),
+}
+
+
+@pytest.mark.parametrize("case", ALIKE)
+def test_times_of_one_class_and_zone_are_read_as_a_column(case: str) -> None:
+    values, is_column = ALIKE[case]
+    frame = claims(created_at=pd.Series(values, dtype=object))
+    assert (tables.arrow_of_pandas(frame) is not None) is is_column
+
+
+def test_times_of_one_zone_that_python_lacks_are_rejected(operator: Service) -> None:
+    frame = claims(created_at=pd.Series([LATE, ZURICH.tz_convert("UTC")], dtype=object))
+    result = accounted(operator.load("claims", frame, keep_going=True))
+    assert [each.line for each in result.rejections] == [1]
+    assert operator.claims.get("c-1").created_at == TEN
 
 
 def test_a_query_and_a_reconciliation_read_mixed_times_alike(operator: Service) -> None:
