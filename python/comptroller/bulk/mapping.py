@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
 from math import isfinite, isnan
+from types import NoneType
 from typing import Any, Literal, TypedDict, cast
 from uuid import UUID, uuid5
 from zoneinfo import ZoneInfo
@@ -56,6 +57,8 @@ WITH_EXPONENT = re.compile(r"[+-]?\d+(\.\d+)?[eE][+-]?\d{1,2}")
 _UUID = re.compile(r"(urn:uuid:)?\{?([0-9a-f]-?){32}\}?", re.IGNORECASE | re.ASCII)
 _MOST_SEEN = 100  # names of columns
 _NULL = msgspec.Raw(b"null")
+_TEXT: frozenset[Any] = frozenset({str})
+_TEXT_OR_NONE = _TEXT | {NoneType}
 #: The types of members of which spaces around a cell may be a part.
 FREE_TYPES = frozenset({"string", "metadata"})
 #: The types of members whose values are any text.
@@ -153,6 +156,12 @@ class RowMapping:
                 if name not in self.types:
                     known = ", ".join(self.types)
                     raise invalid(option, f"{name!r} is not a member of {kind}; they are {known}")
+        self._plain_classes = {
+            name: _plain_classes(type) | {NoneType} for name, type in self.types.items()
+        }
+        self._without_texts = frozenset(
+            name for name, classes in self._plain_classes.items() if str not in classes
+        )
         self._mapping = mapping
         self._zone = ZoneInfo(mapping.tz) if mapping.tz else None
         self.columns = {member: name for name, member in mapping.rename.items()}
@@ -167,11 +176,27 @@ class RowMapping:
         self.is_json = is_json
         self.unescapes = unescapes
 
+    def has_only_texts(self, row: object) -> bool:
+        """Whether a row is a dict of texts, of which none needs a conversion."""
+        return (
+            type(row) is dict
+            and self._without_texts.isdisjoint(row)
+            and _TEXT_OR_NONE.issuperset(map(type, row.values()))
+            and _TEXT.issuperset(map(type, row))
+        )
+
     def is_plain(self, row: object) -> bool:
         """Whether the load reads the members of a row as if they were converted."""
         if isinstance(row, msgspec.Struct):
             row = msgspec.structs.asdict(row)
-        return not isinstance(row, Mapping) or _has_plain_members(self.types, row)
+        if not isinstance(row, (dict, Mapping)):
+            return True
+        for name, value in row.items():
+            if name not in self._plain_classes or value.__class__ in self._plain_classes[name]:
+                continue  # most values, without a call
+            if not _is_plain(self.types[name], value):
+                return False
+        return True
 
     def uses(self, column: str) -> bool:
         """Whether the values of a column become those of a member."""
@@ -506,38 +531,35 @@ def _types_of_record(type: str) -> Mapping[Any, str] | None:
     }
 
 
-def _has_plain_members(types: Mapping[Any, str], members: Mapping[Any, object]) -> bool:
-    for name, value in members.items():
-        type = types.get(name)
-        if type is None or value is None:
-            continue
-        # The first condition decides most values without a call.
-        if value.__class__ not in _PLAIN[type] and not _is_plain_nested(type, value):
-            return False
-    return True
-
-
-def _is_plain_nested(type: str, value: object) -> bool:
+def _is_plain(type: str, value: object) -> bool:
+    """Whether the load reads a value as if it was converted."""
     if isinstance(value, (list, tuple)):
         each_type = type.removesuffix("[]")
+        classes = _plain_classes(each_type)
         return each_type != type and all(
-            each.__class__ in _PLAIN[each_type] or _is_plain_nested(each_type, each)
-            for each in value
+            each.__class__ in classes or _is_plain(each_type, each) for each in value
         )
+    if value.__class__ in _plain_classes(type):
+        return True
     known = _members_of(type, value)
-    return known is not None and _has_plain_members(known, cast("Mapping[Any, object]", value))
+    return known is not None and all(
+        each is None or name not in known or _is_plain(known[name], each)
+        for name, each in cast("Mapping[Any, object]", value).items()
+    )
 
 
 def _is_nested(type: str) -> bool:
     return type.endswith("[]") or type == "metadata" or type in core_description()["records"]
 
 
-class _PlainClasses(dict[str, set[type]]):
-    """The classes of the values of a type that need no conversion."""
-
-    def __missing__(self, type: str) -> set[type]:
-        self[type] = set() if _is_nested(type) else {str, UUID}
-        return self[type]
-
-
-_PLAIN = _PlainClasses(boolean={bool}, amount={str, int, Decimal}, timestamp={str, datetime})
+@cache
+def _plain_classes(type: str) -> frozenset[Any]:
+    """Returns the classes of the values of a type that need no conversion."""
+    if _is_nested(type):
+        return frozenset()
+    others: dict[str, set[Any]] = {
+        "boolean": {bool},
+        "amount": {str, int, Decimal},
+        "timestamp": {str, datetime},
+    }
+    return frozenset(others.get(type, {str, UUID}))

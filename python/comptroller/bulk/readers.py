@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -134,15 +134,21 @@ class RowReader(PieceReader):
             raise invalid("", of_no_row(row))
         if self._mapping is None:
             return arguments.line(row)
-        if not self._is_mapped and self._mapping.is_plain(row):
-            try:
-                line = arguments.line(row)
-            except InvalidRequest:  # a value that is not a member, a missing value
-                pass
-            else:
-                return _BLANK if line == _EMPTY else line
+        if not self._is_mapped and (line := self._plain_line(row)) is not None:
+            return _BLANK if line == _EMPTY else line
         record = self._mapping(row)
         return arguments.line(record) if record or self._mapping.is_json else _BLANK
+
+    def _plain_line(self, row: Any) -> bytes | None:
+        """Returns the line of a row that needs no conversion; None for other rows."""
+        mapping = cast("RowMapping", self._mapping)
+        try:
+            if mapping.has_only_texts(row):  # twice as fast as any row
+                texts = {name: text for name, text in row.items() if text is not None}
+                return msgspec.json.encode(texts) + b"\n"
+            return arguments.line(row) if mapping.is_plain(row) else None
+        except (InvalidRequest, UnicodeEncodeError):  # no member, a missing value, no text of UTF-8
+            return None
 
 
 class DocumentReader(PieceReader):
@@ -154,6 +160,8 @@ class DocumentReader(PieceReader):
         super().__init__(self._lines(documents))
         self._mapping = mapping
         self._kept = kept
+        if kept is not None:
+            kept.is_json = True
         self._rows = RowReader((), mapping)
         self.faults = self._rows.faults
         self.lines = LineNumbers()
