@@ -187,18 +187,23 @@ def _dates_of(column: polars.Series) -> tuple[int, int]:
 
 
 def of_pandas(frame: Any) -> Any:
-    """Returns a pandas frame with its levels of the index that have names as columns, all of text.
+    """Returns a pandas frame whose named levels of the index are columns, with texts as names.
 
-    Raises InvalidRequest for a name that appears more than once.
+    A level with the name of a column is dropped. Raises InvalidRequest for other duplicate names.
     """
-    levels = [place for place, name in enumerate(frame.index.names) if name is not None]
-    names = [str(frame.index.names[place]) for place in levels] + [*map(str, frame.columns)]
-    for name in names:
-        if names.count(name) > 1:
-            why = f"the frame has the column {name!r} more than once, or also as its index"
-            raise invalid("source", f"{why}; rename one")
+    columns = list(map(str, frame.columns))
+    index = frame.index.names
+    levels = [
+        place for place, name in enumerate(index) if name is not None and str(name) not in columns
+    ]
+    names = [str(index[place]) for place in levels]
+    for part, given in (("column", columns), ("level of the index", names)):
+        for name in given:
+            if given.count(name) > 1:
+                why = f"the frame has the {part} {name!r} more than once; rename one"
+                raise invalid("source", why)
     whole = frame.reset_index(level=levels) if levels else frame
-    return whole.reset_index(drop=True).set_axis(names, axis=1)
+    return whole.reset_index(drop=True).set_axis(names + columns, axis=1)
 
 
 def arrow_of_pandas(frame: Any) -> Any:

@@ -145,11 +145,26 @@ def test_an_index_of_numbers_is_a_column_if_it_has_a_name(
 
 
 @pytest.mark.parametrize("options", UNRELATED, ids=str)
-def test_a_column_with_the_name_of_an_index_is_refused(
-    operator: Service, options: dict[str, Any]
+@pytest.mark.parametrize("index", [["x", "y"], None])
+def test_a_level_of_an_index_with_the_name_of_a_column_is_dropped(
+    operator: Service, index: list[str] | None, options: dict[str, Any]
 ) -> None:
-    with pytest.raises(InvalidRequest, match="'id' more than once, or also as its index"):
-        operator.load("claims", claims().set_index("id", drop=False), **options)
+    frame = claims().set_index("id", drop=False)
+    if index:
+        frame.index = pd.MultiIndex.from_arrays([["1", "2"], index], names=["amount", "id"])
+    result = accounted(operator.load("claims", frame, **options))
+    assert (result.inserted, result.unknown_members) == (2, {})
+    assert {each.id for each in operator.claims.iter()} == {"c-0", "c-1"}
+
+
+@pytest.mark.parametrize("options", UNRELATED, ids=str)
+def test_a_duplicate_column_or_level_is_refused(operator: Service, options: dict[str, Any]) -> None:
+    frame = claims()
+    with pytest.raises(InvalidRequest, match="has the column 'id' more than once; rename one"):
+        operator.load("claims", pd.concat([frame, frame[["id"]]], axis=1), **options)
+    frame.index = pd.MultiIndex.from_arrays([[1, 2], [3, 4]], names=["x", "x"])
+    with pytest.raises(InvalidRequest, match="has the level of the index 'x' more than once"):
+        operator.load("claims", frame, **options)
 
 
 FAR: dict[str, Any] = {
