@@ -14,6 +14,7 @@ from comptroller import arguments
 from comptroller._core import exact_number
 from comptroller.bulk.formulas import escape_formula
 from comptroller.bulk.mapping import TEXT_TYPES, ColumnMapping, RowMapping, plain
+from comptroller.errors import InvalidRequest
 from comptroller.values import AMOUNTS
 
 #: Decimals with more digits are written with an exponent.
@@ -33,9 +34,19 @@ class CellTexts:
         self._mapping = mapping
         # A number is an id only in the cells of a sheet, whose texts have apostrophes.
         self._rows = {each: RowMapping(kind, mapping, unescapes=each) for each in (False, True)}
+        self._documents = RowMapping(kind, mapping, is_json=True)
 
-    def of(self, column: str, value: object, *, is_escaped: bool = False) -> str:
-        """Returns the cell of a value; `is_escaped` if texts have their apostrophes already."""
+    def of(
+        self, column: str, value: object, *, is_escaped: bool = False, is_json: bool = False
+    ) -> str:
+        """Returns the cell of a value.
+
+        Args:
+            column: the column of the value.
+            value: the value.
+            is_escaped: whether texts have their apostrophes already.
+            is_json: whether the value is of a document of JSON.
+        """
         try:
             value = plain(value)
         except Exception:  # of a class of the caller
@@ -48,14 +59,40 @@ class CellTexts:
         if isinstance(value, str):
             if is_escaped and value.startswith("'"):
                 return value
-            if type is None or (value and _encodable(value) == value):
-                return safe(value)
-            return _refused(value) if value else "'"  # an empty text, not a missing value
+            if not value and type is not None:
+                return "'"  # an empty text, not a missing value
+            is_same = type is None or (
+                _encodable(value) == value
+                and (is_escaped or self._is_read_alike(member, value, is_json=is_json))
+            )
+            return safe(value) if is_same else _refused(value)
         text = text_of(value)
         if type is not None and self._refuses(rows, member, type, value):
             return _refused(text)
         has_comma = self._mapping.decimal == "," and member in AMOUNTS
         return safe(text.replace(".", ",") if has_comma else text)
+
+    def _is_read_alike(self, member: str, text: str, *, is_json: bool) -> bool:
+        """Whether a load reads a text as a cell like it reads it in the source, or refuses it."""
+        is_converted = (
+            text != text.strip(" ") or text[0] in "'{[" or text.lower() in ("true", "false")
+        )
+        if not is_converted or self._rows[True].types[member] == "timestamp":
+            return True
+        try:
+            read = self._rows[True].convert(member, safe(text))
+        except InvalidRequest:
+            return True
+        if read == text:
+            return True
+        rows = self._documents if is_json else self._rows[False]
+        is_unchanged = not self._mapping.changes_rows() and (
+            is_json or rows.is_plain({member: text})
+        )
+        try:
+            return not is_unchanged and read == rows.convert(member, text)
+        except InvalidRequest:
+            return False
 
     def _refuses(self, rows: RowMapping, member: str, type: str, value: object) -> bool:
         """Whether a load refuses a value that is not text, although its text may be valid."""
@@ -63,7 +100,10 @@ class CellTexts:
             is_rounded = type == "amount" and exact_number(bytes(value).decode()) is None
             return type in TEXT_TYPES or (is_rounded and self._mapping.floats != "shortest")
         try:
-            line = arguments.line(rows.convert(member, value))
+            read = rows.convert(member, value)
+            if type == "timestamp" and isinstance(read, str):
+                return False
+            line = arguments.line(read)
         except Exception:  # also of a class of the caller
             return True
         return type in TEXT_TYPES and not line.startswith(b'"')

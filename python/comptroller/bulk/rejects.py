@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import os
+import pickle
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
 
 import msgspec
 
@@ -28,13 +32,18 @@ _REASONS = ("line", "id", "member", "value", "code", "message")
 #: The columns of a file of rejects that are not those of the source.
 REJECTED_COLUMNS = tuple(f"rejected_{name}" for name in _REASONS)
 _ROWS_AT_ONCE = 10_000
+#: The classes of values that a file keeps; others could run code of the caller.
+_KEPT = frozenset(
+    {str, bool, int, float, bytes, Decimal, date, datetime, time, timedelta, UUID, type(None)}
+)
+_SIZE = 8  # bytes before a row that say how many it has
 
 #: Returns a rejection of the core as the caller sees it, and its row, if that is not in the line.
 Explain = Callable[[Rejection], tuple[Rejection, Mapping[Any, object] | None]]
 
 
 class SourceRows:
-    """The rows of a source that can be read only once, as the texts of cells, in a temporary file.
+    """The rows of a source that can be read only once, in a temporary file.
 
     `kind` and `mapping` are those of the load.
     """
@@ -42,18 +51,58 @@ class SourceRows:
     def __init__(self, kind: str, mapping: ColumnMapping) -> None:
         self._file = TemporaryFile()  # noqa: SIM115
         self._texts = CellTexts(kind, mapping)
+        self.is_json = False  # the rows are documents of JSON
 
     def add(self, row: object) -> None:
         """Takes the next row."""
         given = members_of(row)
         if given is None:
             given = {"row": row}
-        texts = {text_of(name): self._texts.of(text_of(name), each) for name, each in given.items()}
-        self._file.write(json.dumps(texts).encode() + b"\n")
+        try:
+            kept = pickle.dumps(
+                {
+                    name if type(name) is str else text_of(name): each
+                    if type(each) in _KEPT
+                    else self._kept(name, each)
+                    for name, each in given.items()
+                }
+            )
+        except Exception:  # a class of the caller within a time, such as its zone
+            texts = {text_of(name): (self._text(name, each),) for name, each in given.items()}
+            kept = pickle.dumps(texts)
+        self._file.write(len(kept).to_bytes(_SIZE) + kept)
 
-    def __iter__(self) -> Iterator[dict[str, str]]:
+    def cell(self, column: str, value: object) -> str:
+        """Returns the cell of a value of `rows`."""
+        if isinstance(value, tuple):
+            (text,) = value
+            return str(text)
+        return self._texts.of(column, value, is_json=self.is_json)
+
+    def rows(self, numbers: Container[int]) -> Iterator[tuple[int, dict[str, object]]]:
+        """Yields the rows with some numbers, from 1, each with its number."""
         self._file.seek(0)
-        yield from map(json.loads, self._file)
+        number = 0
+        while size := int.from_bytes(self._file.read(_SIZE)):
+            number += 1
+            if number in numbers:
+                row = pickle.loads(self._file.read(size))
+                yield (
+                    number,
+                    {
+                        name if name.isascii() else text_of(name): value
+                        for name, value in row.items()
+                    },
+                )
+            else:
+                self._file.seek(size, os.SEEK_CUR)
+
+    def _kept(self, name: object, value: object) -> object:
+        """Returns a value that the file keeps; a tuple has the cell of another value."""
+        return value if _is_kept(value) else (self._text(name, value),)
+
+    def _text(self, name: object, value: object) -> str:
+        return self._texts.of(text_of(name), value, is_json=self.is_json)
 
     def close(self) -> None:
         """Removes the rows."""
@@ -104,7 +153,8 @@ class Rejects:
             if rows.frames is not None:
                 self._write_table(writer, explain, rows, listed)
             else:
-                self._write_rows(writer, lambda: self._rows(explain, rows.kept, listed))
+                cell = rows.kept.cell if rows.kept else self._cell_of_line
+                self._write_rows(writer, lambda: self._rows(explain, rows.kept, listed), cell)
         if self.is_empty and rejected > len(listed):
             warnings.warn(
                 f"{self._path} has {len(listed):,} of {rejected:,} rejected rows, because a remote "
@@ -124,27 +174,31 @@ class Rejects:
 
     def _rows(
         self, explain: Explain, kept: SourceRows | None, listed: list[Rejection]
-    ) -> Iterator[tuple[Rejection, Mapping[str, str]]]:
-        """Yields the rejections, and the cells of their rows."""
+    ) -> Iterator[tuple[Rejection, Mapping[str, object]]]:
+        """Yields the rejections, and the members of their rows."""
         if kept is None:
             for rejection, text in self._taken(listed):
                 shown, row = explain(rejection)
-                members = _members(text, row)
-                yield shown, {name: self._texts.of(name, each) for name, each in members.items()}
+                yield shown, _members(text, row)
             return
         reasons = {each.line: each for each, _ in self._taken(listed)}
-        for number, cells in enumerate(kept, start=1):
-            if number in reasons:
-                yield explain(reasons[number])[0], cells
+        for number, members in kept.rows(reasons):
+            yield explain(reasons[number])[0], members
 
-    def _write_rows(self, writer: Any, rows: Callable[[], Iterator[Any]]) -> None:
+    def _write_rows(
+        self, writer: Any, rows: Callable[[], Iterator[Any]], cell: Callable[[str, object], str]
+    ) -> None:
         columns: dict[str, None] = {}
-        for _, cells in rows():
-            columns |= dict.fromkeys(cells)
+        for _, members in rows():
+            columns |= dict.fromkeys(members)
         columns |= dict.fromkeys(self._mapping.rename)  # which a load with the options needs
         names = _write_header(writer, columns)
-        for shown, cells in rows():
-            writer.writerow([*(cells.get(name, "") for name in names), *_reason(shown)])
+        for shown, members in rows():
+            cells = (cell(name, members.get(name)) for name in names)
+            writer.writerow([*cells, *_reason(shown)])
+
+    def _cell_of_line(self, column: str, value: object) -> str:
+        return self._texts.of(column, value, is_json=True)
 
     def _write_table(
         self, writer: Any, explain: Explain, rows: Rows, listed: list[Rejection]
@@ -165,6 +219,15 @@ class Rejects:
                     )
                     writer.writerow([*cells, *_reason(reasons[row_number + place + 1])])
             row_number += frame.height
+
+
+def _is_kept(value: object) -> bool:
+    """Whether a file keeps a value, and those in it."""
+    if type(value) is list:
+        return all(map(_is_kept, value))
+    if type(value) is dict:
+        return all(type(name) is str and _is_kept(each) for name, each in value.items())
+    return type(value) in _KEPT
 
 
 def members_of(row: object) -> dict[Any, object] | None:

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable
 from datetime import datetime, time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +52,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "uuid5": {"ids": "uuid5"},
     "constants": {"constants": {"amount": "5"}},
     "shortest": {"floats": "shortest"},
+    "comma": {"decimal": ","},
 }
+SEVERAL = [each for each in OPTIONS if each != "comma"]
 ROUNDED = 0.1 + 0.2
-NOT_SHORTEST = [each for each in OPTIONS if each != "shortest"]
+NOT_SHORTEST = [each for each in SEVERAL if each != "shortest"]
 #: Sources of one claim that is refused for what a value is; the member, and the options.
 REFUSED: dict[str, tuple[Callable[[], Any], str, list[str]]] = {
     "rows: a float": (lambda: claims(amount=ROUNDED), "amount", NOT_SHORTEST),
@@ -72,32 +75,32 @@ REFUSED: dict[str, tuple[Callable[[], Any], str, list[str]]] = {
     "sheet: more digits than a float has": (
         lambda: sheet(lambda _, page: page.write_number(1, 0, 12345678901234567)),
         "id",
-        [*OPTIONS],
+        [*SEVERAL],
     ),
     "sheet: a group of many digits": (
         lambda: sheet(lambda _, page: page.write_number(1, 1, 12345678901234567)),
         "payout_group_id",
-        [*OPTIONS],
+        [*SEVERAL],
     ),
     "sheet: a covered cell": (
         lambda: sheet(lambda _, page: page.merge_range(1, 5, 1, 6, VALID[5])),
         "error_message",
-        [*OPTIONS],
+        [*SEVERAL],
     ),
     "sheet: an error": (
         lambda: sheet(lambda _, page: page.write_formula(1, 6, "=1/0", None, "#DIV/0!")),
         "error_message",
-        [*OPTIONS],
+        [*SEVERAL],
     ),
     "sheet: a formula": (
         lambda: sheet(lambda _, page: page.write_formula(1, 6, "=A1&B1", None, "")),
         "error_message",
-        [*OPTIONS],
+        [*SEVERAL],
     ),
     "sheet: a required cell with an error": (
         lambda: sheet(lambda _, page: page.write_formula(1, 4, "=1/0", None, "#DIV/0!")),
         "amount",
-        [*OPTIONS],
+        [*SEVERAL],
     ),
     "sheet: a time": (
         lambda: sheet(
@@ -106,34 +109,57 @@ REFUSED: dict[str, tuple[Callable[[], Any], str, list[str]]] = {
             )
         ),
         "error_message",
-        [*OPTIONS],
+        [*SEVERAL],
     ),
     "sheet: a boolean": (
         lambda: sheet(lambda _, page: page.write(1, 0, True)),
         "id",
-        [*OPTIONS],
+        [*SEVERAL],
     ),
     "sheet: a number in place of a time": (
         lambda: sheet(lambda _, page: page.write_number(1, 5, 46000.5)),
         "created_at",
-        [*OPTIONS],
+        [*SEVERAL],
     ),
-    "rows: bytes": (lambda: claims(error_message=b"x"), "error_message", [*OPTIONS]),
+    "rows: bytes": (lambda: claims(error_message=b"x"), "error_message", [*SEVERAL]),
     "polars: bytes": (lambda: pl.DataFrame(claims(error_message=b"x")), "error_message", ["tz"]),
-    "rows: a boolean": (lambda: claims(id=True), "id", [*OPTIONS]),
-    "rows: a list": (lambda: claims(error_message=["x"]), "error_message", [*OPTIONS]),
-    "json: a number": (lambda: as_json(error_message=12), "error_message", [*OPTIONS]),
-    "json: a boolean": (lambda: as_json(error_message=True), "error_message", [*OPTIONS]),
-    "rows: an empty text": (lambda: claims(tx_hash=""), "tx_hash", [*OPTIONS]),
-    "polars: an empty text": (lambda: pl.DataFrame(claims(tx_hash="")), "tx_hash", [*OPTIONS]),
-    "json: an empty text": (lambda: as_json(tx_hash=""), "tx_hash", [*OPTIONS]),
-    "rows: a lone surrogate": (lambda: claims(tx_hash="\ud800"), "tx_hash", [*OPTIONS]),
+    "rows: a boolean": (lambda: claims(id=True), "id", [*SEVERAL]),
+    "rows: a list": (lambda: claims(error_message=["x"]), "error_message", [*SEVERAL]),
+    "json: a number": (lambda: as_json(error_message=12), "error_message", [*SEVERAL]),
+    "json: a boolean": (lambda: as_json(error_message=True), "error_message", [*SEVERAL]),
+    "rows: an empty text": (lambda: claims(tx_hash=""), "tx_hash", [*SEVERAL]),
+    "polars: an empty text": (lambda: pl.DataFrame(claims(tx_hash="")), "tx_hash", [*SEVERAL]),
+    "json: an empty text": (lambda: as_json(tx_hash=""), "tx_hash", [*SEVERAL]),
+    "rows: a lone surrogate": (lambda: claims(tx_hash="\ud800"), "tx_hash", [*SEVERAL]),
     "rows: a time without a zone": (
         lambda: claims(created_at=datetime(2026, 1, 1)),
         "created_at",
         ["no options", "uuid5"],
     ),
 }
+
+
+#: Texts that a cell would have in another meaning, and the options with which they are refused.
+SPACED: dict[str, tuple[str, list[str]]] = {
+    "id": (" c ", [*SEVERAL]),
+    "amount": (" 5 ", [*SEVERAL, "comma"]),
+    "onchain_status": (" CONFIRMED ", [*SEVERAL]),
+    "payout_group_id": (f"{GROUP} ", ["no options", "tz", "constants", "shortest"]),
+    "payout_group_id, an id": (" x", ["uuid5"]),
+}
+for _name, (_text, _options) in SPACED.items():
+    _given = {_name.partition(",")[0]: _text}
+    for _source, _make in (
+        ("rows", claims),
+        ("polars", lambda **members: pl.DataFrame(claims(**members))),
+        ("arrow", lambda **members: pl.DataFrame(claims(**members)).to_arrow().to_reader()),
+        ("json", as_json),
+    ):
+        REFUSED[f"{_source}: {_name} with spaces"] = (
+            partial(_make, **_given),
+            _name.partition(",")[0],
+            _options,
+        )
 
 
 @pytest.mark.parametrize(
@@ -153,9 +179,46 @@ def test_what_is_refused_once_is_refused_until_it_is_replaced(
         assert result.rejected == result.read == len(first.rejections)
         assert result.rejections[0].member == member
     written = read_csv(rejects)[0]
-    written[member] = {"created_at": VALID[5], "payout_group_id": GROUP}.get(member, "1")
+    valid = {"created_at": VALID[5], "payout_group_id": GROUP, "onchain_status": "FAILED"}
+    written[member] = valid.get(member, "1")
     write_csv(rejects, [written])
     assert accounted(operator.load("claims", rejects, **how)).inserted == 1
+
+
+@pytest.mark.parametrize("how", ["no options", "tz"])
+@pytest.mark.parametrize(
+    ("kind", "member", "text", "sources"),
+    [
+        ("identities", "user_disabled", "TRUE ", ["rows", "json"]),
+        ("identities", "user_disabled", "true", ["json"]),
+        ("claims", "addresses", '["a"]', ["json"]),
+        ("orchestrations", "metadata", '{"a":"b"}', ["json"]),
+    ],
+)
+def test_a_text_that_is_no_boolean_or_list_does_not_become_one(
+    operator: Service,
+    tmp_path: Path,
+    kind: str,
+    member: str,
+    text: str,
+    sources: list[str],
+    how: str,
+) -> None:
+    row = short_line(kind, **{member: text})
+    for source in sources:
+        given: Any = [row] if source == "rows" else io.BytesIO(json.dumps(row).encode())
+        rejects = tmp_path / f"{source}.csv"
+        (rejection,) = operator.load(kind, given, rejects=rejects, **OPTIONS[how]).rejections
+        assert rejection.member == member
+        assert operator.load(kind, rejects, **OPTIONS[how]).rejected == 1
+
+
+def test_a_valid_value_of_a_refused_row_stays_as_it_is(operator: Service, tmp_path: Path) -> None:
+    values = {"created_at": " 2026-01-01", "error_message": " x ", "tx_hash": "true"}
+    for rows in (iter(claims(amount="x", **values)), as_json(amount="x", **values)):
+        operator.load("claims", rows, rejects=tmp_path / "r.csv")
+        (written,) = read_csv(tmp_path / "r.csv")
+        assert {name: written[name] for name in values} == values
 
 
 @pytest.mark.parametrize(
