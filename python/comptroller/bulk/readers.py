@@ -236,7 +236,8 @@ class TableReader(RepeatablePieces):
             if is_fast:
                 yield from pieces_of(mapped.frame[begin:end].__arrow_c_stream__(), self._kind)
                 continue
-            for number, row in enumerate(tables.rows_of((frame[begin:end],)), start=begin + 1):
+            rows = tables.rows_of((frame[begin:end],), self._mapping.uses)
+            for number, row in enumerate(rows, start=begin + 1):
                 yield self._rows.line(self._done + number, row)
         self._done += frame.height
 

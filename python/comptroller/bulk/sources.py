@@ -133,12 +133,13 @@ def input_name(source: object) -> str | None:
 
 
 def _from_frame(source: Rows, work: _Work) -> Opened:
+    is_used = RowMapping(work.kind, work.mapping).uses
     rows: Rows | None = source
     if is_pandas := hasattr(source, "itertuples"):
         source = tables.of_pandas(source)
         rows = None if work.mapping.changes_rows() else tables.arrow_of_pandas(source)
     if rows is None:
-        return _from_rows(tables.pandas_rows(source), work, is_mapped=True)
+        return _from_rows(tables.pandas_rows(source, is_used), work, is_mapped=True)
     try:
         if not work.mapping.changes_rows() and not _has_python_values(source):
             again = None if is_pandas else _again(rows)
@@ -148,12 +149,12 @@ def _from_frame(source: Rows, work: _Work) -> Opened:
                 else PieceReader(pieces_of(rows.__arrow_c_stream__(), work.kind))
             )
             return Opened(reader, None, work.progress, frames=again)
-        frame = tables.polars_frame(source, RowMapping(work.kind, work.mapping).uses)
+        frame = tables.polars_frame(source, is_used)
     except (Error, ImportError):
         raise
     except Exception as error:  # each library raises its own classes
         raise invalid("source", f"cannot be read as an Arrow stream: {error}") from error
-    given = _from_rows(tables.rows_of((frame,)), work._replace(kept=None), is_mapped=True)
+    given = _from_rows(tables.rows_of((frame,), is_used), work._replace(kept=None), is_mapped=True)
     return given._replace(frames=lambda: (frame,))
 
 

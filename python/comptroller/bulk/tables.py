@@ -7,7 +7,7 @@ import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import MAXYEAR, MINYEAR, date, datetime
+from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from decimal import Context, Decimal
 from glob import escape
 from typing import TYPE_CHECKING, Any
@@ -134,29 +134,35 @@ def batches(rows: polars.LazyFrame) -> Iterator[polars.DataFrame]:
         yield rows.collect()
 
 
-def rows_of(frames: Iterable[polars.DataFrame]) -> Iterator[dict[str, object]]:
+def rows_of(
+    frames: Iterable[polars.DataFrame], is_used: Callable[[str], bool] = lambda _name: True
+) -> Iterator[dict[str, object]]:
     """Yields the rows of frames.
 
     Short floats are the shortest decimals that they have; a day or time for which Python has no
     date is text: its distance from 1970 in the unit of its column. Decimals are `exact`. Maps with
-    a duplicate key are lists of their entries, as a dict would have only the last one.
+    a duplicate key are lists of their entries, as a dict would have only the last one. Of a column
+    that is not used and has such a time within its values, only whether they are set.
     """
     library = require("polars", "a mapping", "analysis")
     for frame in frames:
         known: list[polars.Series] = []
         far: list[polars.Series] = []
         for column in frame.get_columns():
-            if column.dtype in (library.Float16, library.Float32):
+            if column.dtype.is_nested() and _has_far(library, column):
+                read = _python_value if is_used(column.name) else _is_set
+                values = [*map(read, column.to_arrow())]
+                known.append(library.Series(column.name, values, dtype=library.Object))
+            elif column.dtype in (library.Float16, library.Float32):
                 known.append(float_texts(column).cast(library.Float64))
             elif isinstance(column.dtype, library.Map):
                 keys = column.map.keys().list
                 if (keys.n_unique() < keys.len()).any():
                     known.append(column.map.entries())
-            elif column.dtype in (library.Date, library.Datetime):
-                numbers = column.to_physical()
-                is_far = ~numbers.is_between(*_dates_of(column))
+            elif column.dtype in (library.Date, library.Datetime, library.Duration):
+                is_far = _is_far(column)
                 if is_far.any():
-                    texts = numbers.cast(library.String)
+                    texts = column.to_physical().cast(library.String)
                     known.append(column.zip_with(~is_far, column.clear(1)))
                     far.append(texts.zip_with(is_far, texts.clear(1)))
         decimals = [name for name, each in frame.schema.items() if "Decimal" in str(each)]
@@ -170,14 +176,34 @@ def rows_of(frames: Iterable[polars.DataFrame]) -> Iterator[dict[str, object]]:
             yield row
 
 
+def _has_far(library: Any, column: polars.Series) -> bool:
+    """Whether a column has a day, time or duration that Python lacks, also within its values."""
+    dtype = column.dtype
+    if dtype in (library.Date, library.Datetime, library.Duration):
+        return bool(_is_far(column).any())
+    if isinstance(dtype, library.Map):
+        return _has_far(library, column.map.entries())
+    if isinstance(dtype, library.Struct):
+        return any(_has_far(library, each) for each in column.struct.unnest())
+    return dtype.is_nested() and _has_far(library, column.explode())
+
+
+def _is_far(column: polars.Series) -> polars.Series:
+    return ~column.to_physical().is_between(*_dates_of(column))
+
+
 def _dates_of(column: polars.Series) -> tuple[int, int]:
     """Returns the first and the last number of a column of days or times that has a date.
 
-    With a time zone, without a day at either end, which remains for its offset.
+    Of durations, those that Python has. With a time zone, without a day at either end, which
+    remains for its offset.
     """
     units = {"ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
     unit = getattr(column.dtype, "time_unit", "")
     per_day = 24 * 3600 * units[unit] if unit else 1
+    if "Duration" in str(column.dtype):
+        longest = min(timedelta.max.days * per_day, 2**63 - 1)
+        return -longest, longest
     first, last = ((each.toordinal() - _EPOCH) * per_day for each in (date.min, date.max))
     if getattr(column.dtype, "time_zone", None) is not None:
         first, last = first + per_day, last - per_day
@@ -230,11 +256,11 @@ def arrow_of_pandas(frame: Any) -> Any:
 def _are_alike(values: Iterable[Any]) -> bool:
     """Whether all values are days, or times of one class and one zone, that Python has."""
     classes = set(map(type, values))
-    if classes == {date}:
-        return True
-    return (
-        len(classes) == 1
-        and issubclass(*classes, datetime)
+    if len(classes) != 1:
+        return False
+    (found,) = classes
+    return found is date or (
+        issubclass(found, datetime)
         and len({each.tzinfo for each in values}) == 1
         and all(MINYEAR <= each.year <= MAXYEAR for each in values)
     )
@@ -248,14 +274,20 @@ def _has_times(types: Any, type: Any) -> bool:
     )
 
 
-def pandas_rows(frame: Any) -> Iterator[dict[str, object]]:
-    """Yields the rows of a frame of `of_pandas`."""
+def pandas_rows(
+    frame: Any, is_used: Callable[[str], bool] = lambda _name: True
+) -> Iterator[dict[str, object]]:
+    """Yields the rows of a frame of `of_pandas`.
+
+    Of a column of Arrow that is not used, only whether its values are set.
+    """
     names = list(frame.columns)  # to iterate an index of pandas for each row takes longer
-    for row in zip(*(_pandas_values(frame[name]) for name in names), strict=True):
+    columns = (_pandas_values(frame[name], is_used=is_used(name)) for name in names)
+    for row in zip(*columns, strict=True):
         yield dict(zip(names, row, strict=True))
 
 
-def _pandas_values(column: Any) -> Iterable[object]:
+def _pandas_values(column: Any, *, is_used: bool) -> Iterable[object]:
     """Returns the values of a column; see `rows_of` for its floats, times and decimals."""
     dtype = column.dtype
     size = getattr(dtype, "itemsize", 8)
@@ -263,7 +295,8 @@ def _pandas_values(column: Any) -> Iterable[object]:
         floats = column.to_numpy(dtype=f"float{8 * size}", na_value=float("nan"))
         return (float(str(each)) for each in floats)
     if hasattr(dtype, "pyarrow_dtype") and dtype.kind in "mMO":
-        return map(_python_value, require("pyarrow", "a frame of pandas").array(column))
+        values = require("pyarrow", "a frame of pandas").array(column)
+        return map(_python_value if is_used else _is_set, values)
     objects = column if str(dtype) == "object" else getattr(dtype, "categories", ())
     classes = set(map(type, objects))
     is_changed = any(issubclass(each, (Decimal, list, dict)) for each in classes)
@@ -271,11 +304,27 @@ def _pandas_values(column: Any) -> Iterable[object]:
 
 
 def _python_value(scalar: Any) -> object:
-    """Returns a scalar of pyarrow; a day or time for which Python has no date as in `rows_of`."""
+    """Returns a scalar of pyarrow; a day or time for which Python has no date as in `rows_of`.
+
+    A struct with a duplicate name is a list of pairs.
+    """
     try:
         return exact(scalar.as_py())
     except (OverflowError, ValueError):
-        return str(scalar.value)
+        return _python_parts(scalar)
+
+
+def _python_parts(scalar: Any) -> object:
+    """Returns a scalar that pyarrow cannot convert, part by part."""
+    arrow = require("pyarrow", "a table of pyarrow")
+    if arrow.types.is_struct(scalar.type):
+        names = [scalar.type.field(place).name for place in range(scalar.type.num_fields)]
+        pairs = [(name, _python_value(scalar[place])) for place, name in enumerate(names)]
+        return dict(pairs) if len(set(names)) == len(names) else pairs
+    if arrow.types.is_nested(scalar.type) and hasattr(scalar, "values"):  # lists and maps
+        return [_python_value(each) for each in scalar.values]
+    value = getattr(scalar, "value", scalar.type)
+    return _python_value(value) if isinstance(value, arrow.Scalar) else str(value)
 
 
 def exact(value: object) -> object:

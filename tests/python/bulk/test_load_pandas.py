@@ -14,7 +14,7 @@ from examples import accounted, short_line
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
 np = pytest.importorskip("numpy")
-pytest.importorskip("polars")
+pl = pytest.importorskip("polars")
 
 OPTIONS: list[dict[str, Any]] = [{}, {"rename": {"id": "id"}}]
 UNRELATED: list[dict[str, Any]] = [{}, {"decimal": ","}]
@@ -186,6 +186,57 @@ def test_a_time_that_python_lacks_is_rejected_by_itself(
     result = accounted(operator.load("claims", frame, keep_going=True, **options))
     assert [(each.line, each.member) for each in result.rejections] == [(1, "created_at")]
     assert [each.id for each in operator.claims.iter()] == ["c-1"]
+
+
+TICKS = pa.array([10**15, 0]).cast(pa.timestamp("ms", "UTC"))  # the first in the year 33658
+DAYS = pa.array([2**30, 0], pa.int32()).cast(pa.date32())
+LONG = pa.array([2**62, 0]).cast(pa.duration("ms"))
+OFFSETS = pa.array([0, 1, 2], pa.int32())
+WITHIN: dict[str, Any] = {
+    "list": pa.ListArray.from_arrays(OFFSETS, TICKS),
+    "list of structs": pa.ListArray.from_arrays(OFFSETS, pa.StructArray.from_arrays([DAYS], ["a"])),
+    "struct": pa.StructArray.from_arrays([TICKS], ["a"]),
+    "map": pa.MapArray.from_arrays(OFFSETS, pa.array(["a", "a"]), TICKS),
+    "durations": pa.ListArray.from_arrays(OFFSETS, LONG),
+}
+
+
+def arrow_column(values: Any) -> Any:
+    return pd.Series(pd.arrays.ArrowExtensionArray(values))
+
+
+FRAMES: dict[str, Any] = {
+    "pandas": lambda columns: claims(**{n: arrow_column(each) for n, each in columns.items()}),
+    "polars": lambda columns: pl.DataFrame(claims()).with_columns(
+        pl.Series(n, each) for n, each in columns.items()
+    ),
+    "arrow": lambda columns: pa.table(pa.Table.from_pandas(claims()).to_pydict() | columns),
+}
+
+
+@pytest.mark.parametrize("options", UNRELATED, ids=str)
+@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("type", WITHIN)
+def test_a_far_time_within_an_unknown_column_does_not_matter(
+    operator: Service, type: str, library: str, options: dict[str, Any]
+) -> None:
+    frame = FRAMES[library]({"note": WITHIN[type]})
+    result = accounted(operator.load("claims", frame, **options))
+    assert (result.inserted, result.unknown_members) == (2, {"note": 2})
+
+
+@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize("type", WITHIN)
+def test_a_far_time_within_a_member_does_not_end_the_load(
+    operator: Service, type: str, library: str
+) -> None:
+    frame = FRAMES[library]({"addresses": WITHIN[type]})
+    accounted(operator.load("claims", frame, keep_going=True, decimal=","))
+
+
+def test_a_struct_with_a_duplicate_name_is_a_list_of_pairs() -> None:
+    twice = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    assert tables._python_value(twice[0]) == [("a", 1), ("a", 2)]
 
 
 @pytest.mark.parametrize("options", UNRELATED, ids=str)
