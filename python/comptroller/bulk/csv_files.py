@@ -216,7 +216,10 @@ class CsvFile:
             yield
         except UnicodeError as error:
             with Path(self._path).open("rb") as file:
-                line = next(number for number, each in enumerate(file, start=1) if _is_bad(each))
+                numbers = (number for number, each in enumerate(file, start=1) if _is_bad(each))
+                line = next(numbers, None)
+            if line is None:  # the file has changed
+                raise
             raise invalid(
                 "source",
                 f"{self._name} cannot be read: line {line} is not UTF-8; convert it to UTF-8, for "

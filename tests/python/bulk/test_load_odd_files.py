@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from comptroller import InvalidRequest, Service
+from comptroller.bulk import csv_files
 from examples import GROUP, accounted
 
 pytest.importorskip("polars")
@@ -269,6 +270,15 @@ def test_a_line_that_is_not_utf_8_is_named(
     (tmp_path / "x.csv").write_bytes(csv([*rows, [*ROWS[1], cell]]).encode("cp1252"))
     line = before + 2 + cell.count("\n")
     with pytest.raises(InvalidRequest, match=rf"x\.csv cannot be read: line {line} is not UTF-8"):
+        operator.load("claims", tmp_path / "x.csv")
+
+
+def test_a_file_that_became_utf_8_meanwhile_is_refused(
+    operator: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "x.csv").write_bytes(csv([HEADER, *ROWS, ["ü"] * 6]).encode("cp1252"))
+    monkeypatch.setattr(csv_files, "_is_bad", lambda _line: False)
+    with pytest.raises(InvalidRequest, match=r"x\.csv cannot be read: invalid utf-8"):
         operator.load("claims", tmp_path / "x.csv")
 
 
