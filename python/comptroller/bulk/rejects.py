@@ -20,6 +20,7 @@ import msgspec
 from comptroller import arguments
 from comptroller.bulk.cell_texts import CellTexts, safe, text_of
 from comptroller.bulk.files import refuse_store, whole_file
+from comptroller.bulk.formats import FORMATS
 from comptroller.bulk.mapping import ColumnMapping
 from comptroller.bulk.rejections import Rejection
 from comptroller.bulk.tables import rows_of
@@ -254,7 +255,7 @@ def rejects_path(path: object, *sources: object) -> str:
             and Path(source).resolve() == Path(place).resolve()
         ):
             raise invalid("rejects", f"{place} is read by this load; name another file")
-    if Path(place).suffix.lower() not in ("", ".csv"):
+    if FORMATS.get(Path(place).suffix.lower(), "csv") != "csv":
         raise invalid("rejects", f"{place} is not named as CSV; end it in .csv")
     if not os.access(Path(place).resolve().parent, os.W_OK):
         raise invalid("rejects", f"{place} cannot be written; name a file in a folder that exists")

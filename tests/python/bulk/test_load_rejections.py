@@ -12,7 +12,7 @@ from typing import Any
 import comptroller
 import pytest
 from command_line import Run
-from comptroller import LoadResult, Rejection, Service
+from comptroller import InvalidRequest, LoadResult, Rejection, Service
 from comptroller.bulk.mapping import ColumnMapping
 from comptroller.bulk.rejects import Rejects, Rows
 from examples import accounted, short_line
@@ -187,6 +187,22 @@ def test_the_command_line_writes_rejects(run: Run, tmp_path: Path) -> None:
     assert len(read_csv(tmp_path / "r.csv")) == 3
     ended = run("load", "claims", str(tmp_path / "x.csv"), "--json")
     assert [each["lines"] for each in json.loads(ended.out)["rejection_groups"]] == [2, 1]
+
+
+@pytest.mark.parametrize("name", ["r", "r.txt", "r.tsv", "r.csv.gz", "rejects.2026-01-01"])
+def test_rejects_have_any_name_that_is_of_no_other_format(
+    operator: Service, tmp_path: Path, name: str
+) -> None:
+    operator.load("claims", [short_line("claims", amount="x")], rejects=tmp_path / name)
+    assert operator.load("claims", tmp_path / name).rejected == 1
+
+
+@pytest.mark.parametrize("name", ["r.json", "r.NDJSON", "r.jsonl", "r.parquet", "r.xlsx"])
+def test_rejects_have_no_name_of_another_format(
+    operator: Service, tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(InvalidRequest, match="is not named as CSV"):
+        operator.load("claims", [short_line("claims")], rejects=tmp_path / name)
 
 
 def test_rejects_replace_no_file_of_the_load_and_no_store(
