@@ -24,7 +24,7 @@ from comptroller.bulk.number_formats import FIRST_ROUNDED
 from comptroller.bulk.unread_cells import UnreadCell
 from comptroller.bulk.zones import offset_of
 from comptroller.description import core_description, members
-from comptroller.errors import invalid, shorten
+from comptroller.errors import InvalidRequest, invalid, shorten
 
 #: The namespace of the ids that ``ids="uuid5"`` makes of other ids: ``uuid5(ID_NAMESPACE, text)``.
 ID_NAMESPACE = UUID("43e17d9e-5c3e-5127-90a8-825666487db7")
@@ -170,8 +170,7 @@ class RowMapping:
         self._unseen = set(mapping.rename)
         self._seen: dict[str, None] = {}
         self.constants = {
-            name: self._convert(name, self.types[name], value)
-            for name, value in mapping.constants.items()
+            name: self._of_constant(name, value) for name, value in mapping.constants.items()
         }
         self.is_json = is_json
         self.unescapes = unescapes
@@ -258,6 +257,15 @@ class RowMapping:
         value = plain(value)
         return None if value is None else self._convert(member, self.types[member], value)
 
+    def _of_constant(self, name: str, value: object) -> object:
+        type = self.types[name]
+        if isinstance(value, int) and not isinstance(value, bool) and type in TEXT_TYPES:
+            raise invalid("constants", f"{name}: {value} is a number; give text")
+        try:
+            return self._convert(name, type, value)
+        except InvalidRequest as error:
+            raise invalid("constants", f"{name}: {error.errors[0][1]}") from error
+
     def _convert(self, name: str, type: str, value: object) -> object:
         if self.is_json and not isinstance(value, str):
             if isinstance(value, msgspec.Raw) and type == "amount":
@@ -280,7 +288,7 @@ class RowMapping:
             return self._of_text(name, type, str(value))
         if isinstance(value, bytes) and type == "uuid" and len(value) == 16:
             return str(UUID(bytes=value))
-        return _nested(name, type, value)
+        return _nested(name, type, value, is_of_cell=self.unescapes)
 
     def _of_text(self, name: str, type: str, text: str) -> object:
         if self.unescapes:
@@ -490,25 +498,28 @@ def _pair(value: object) -> tuple[str, object] | None:
     return None
 
 
-def _nested(path: str, type: str, value: object) -> object:
+def _nested(path: str, type: str, value: object, *, is_of_cell: bool) -> object:
     """Returns a value that may have members, with 0 for those that the service does not know.
 
-    Raises InvalidRequest for a day or a time where a text is wanted, which could be any of its
-    forms.
+    A date has no single text form, so it is rejected as text: raises InvalidRequest.
     """
     value = plain(value)
     if isinstance(value, date) and type != "timestamp":
         why = f"{value.isoformat()} is a date or a time, and the member is not one"
-        raise invalid(path, f"{why}; give text: in a spreadsheet, format the cells as text")
+        advice = ": in a spreadsheet, format the cells as text" if is_of_cell else ""
+        raise invalid(path, f"{why}; give text{advice}")
     if type.endswith("[]") and isinstance(value, (list, tuple)):
-        return [_nested(path, type.removesuffix("[]"), each) for each in value]
+        type = type.removesuffix("[]")
+        return [_nested(path, type, each, is_of_cell=is_of_cell) for each in value]
     if type == "metadata":
         value = _metadata(value)
     known = _members_of(type, value)
     if known is None:
         return value
     return {
-        name if name in known else _printable(name): _nested(f"{path}.{name}", known[name], each)
+        name if name in known else _printable(name): _nested(
+            f"{path}.{name}", known[name], each, is_of_cell=is_of_cell
+        )
         if name in known
         else 0
         for name, each in cast("Mapping[Any, object]", value).items()

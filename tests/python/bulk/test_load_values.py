@@ -83,10 +83,21 @@ def test_a_number_in_a_cell_is_its_digits(
 
 
 @pytest.mark.parametrize("source", CELLS | TYPED)
-def test_a_number_of_a_constant_is_not_text(operator: Service, source: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (7, "7 is a number; give text"),
+        (7.0, "7.0 is a number, not a value of this member; give text"),
+        (date(2026, 1, 31), "2026-01-31 is a date or a time, and the member is not one; give text"),
+    ],
+)
+def test_a_number_or_date_of_a_constant_is_not_text(
+    operator: Service, value: object, why: str, source: str
+) -> None:
     given = (CELLS | TYPED)[source]([short_line("claims")])
-    constants = {"claim_schedule_id": 5}
-    assert rejected(operator, "claims", given, constants=constants) == ["claim_schedule_id"]
+    with pytest.raises(InvalidRequest) as caught:
+        operator.load("claims", given, constants={"claim_schedule_id": value})
+    assert caught.value.errors == [("constants", f"claim_schedule_id: {why}")]
 
 
 @pytest.mark.parametrize("source", CELLS | TYPED)
