@@ -362,9 +362,10 @@ def polars_frame(
             column = table.column(place)
             known = _known_to_polars(arrow, column)
             types = arrow.types
-            is_refused = types.is_union(field.type) or types.is_run_end_encoded(field.type)
-            if is_refused and is_used(field.name):
-                why = f"has the Arrow type {field.type}; give a struct or a list"
+            is_encoded = types.is_run_end_encoded(field.type)
+            if is_used(field.name) and (is_encoded or types.is_union(field.type)):
+                cast = f"cast the column to {field.type.value_type}" if is_encoded else ""
+                why = f"has the Arrow type {field.type}; {cast or 'give a struct or a list'}"
                 raise invalid(field.name, why)
             if known is None:
                 values = map(_python_value if is_used(field.name) else _is_set, column)
