@@ -133,20 +133,26 @@ def input_name(source: object) -> str | None:
 
 
 def _from_frame(source: Rows, work: _Work) -> Opened:
+    if not hasattr(source, "itertuples"):
+        return _from_stream(source, work, _again(source))
+    frame = tables.of_pandas(source)
+    table = None if work.mapping.changes_rows() else tables.arrow_of_pandas(frame)
+    if table is None:
+        rows = tables.pandas_rows(frame, RowMapping(work.kind, work.mapping).uses)
+        return _from_rows(rows, work, is_mapped=True)
+    return _from_stream(table, work, None)
+
+
+def _from_stream(
+    source: Rows, work: _Work, again: Callable[[], Iterable[polars.DataFrame]] | None
+) -> Opened:
     is_used = RowMapping(work.kind, work.mapping).uses
-    rows: Rows | None = source
-    if is_pandas := hasattr(source, "itertuples"):
-        source = tables.of_pandas(source)
-        rows = None if work.mapping.changes_rows() else tables.arrow_of_pandas(source)
-    if rows is None:
-        return _from_rows(tables.pandas_rows(source, is_used), work, is_mapped=True)
     try:
         if not work.mapping.changes_rows() and not _has_python_values(source):
-            again = None if is_pandas else _again(rows)
             reader: PieceReader = (
-                frames_reader(lambda: (rows,), work.kind)
+                frames_reader(lambda: (source,), work.kind)
                 if again is not None
-                else PieceReader(pieces_of(rows.__arrow_c_stream__(), work.kind))
+                else PieceReader(pieces_of(source.__arrow_c_stream__(), work.kind))
             )
             return Opened(reader, None, work.progress, frames=again)
         frame = tables.polars_frame(source, is_used)
