@@ -64,14 +64,14 @@ class ShownNumber(NamedTuple):
         return str(self.shown)
 
 
-def formatted(cell: object, format: NumberFormat) -> object:
+def formatted(cell: object, cell_format: NumberFormat) -> object:
     """Returns the value of a cell with a format, which python-calamine read without it."""
-    if format.has_clock:  # a day is its midnight
+    if cell_format.has_clock:  # a day is its midnight
         return datetime.combine(cell, time()) if type(cell) is date else cell
-    shown = format.padded(cell) if isinstance(cell, float) else None
+    shown = cell_format.padded(cell) if isinstance(cell, float) else None
     if not isinstance(cell, float) or shown is None:
         return cell
-    is_read = not format.is_separated
+    is_read = not cell_format.is_separated
     return ShownNumber(cell, shown if is_read else UnreadCell(str(int(cell)), _SEPARATED))
 
 
