@@ -297,6 +297,9 @@ def _members(
             raise invalid(path or "record", f"{given} is not a member name; member names are str")
         if value is None and not keep_none:
             continue
+        if value.__class__ is str and not exact:  # most values of loads
+            plain[name] = value
+            continue
         place = f"{path}.{name}" if path else name
         if depth == 1 and name in AMOUNTS and exact:
             plain[name] = money(place, value)
