@@ -504,6 +504,8 @@ def _nested(path: str, type: str, value: object, *, is_of_cell: bool) -> object:
     A date has no single text form, so it is rejected as text: raises InvalidRequest.
     """
     value = plain(value)
+    if isinstance(value, UnreadCell):
+        raise invalid(path, f"{shorten(repr(value.text))} {value.why}")
     if isinstance(value, date) and type != "timestamp":
         why = f"{value.isoformat()} is a date or a time, and the member is not one"
         advice = ": in a spreadsheet, format the cells as text" if is_of_cell else ""

@@ -8,12 +8,13 @@ import os
 import pickle
 import warnings
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import msgspec
 
@@ -34,9 +35,9 @@ _REASONS = ("line", "id", "member", "value", "code", "message")
 REJECTED_COLUMNS = tuple(f"rejected_{name}" for name in _REASONS)
 _ROWS_AT_ONCE = 10_000
 #: The classes of values that a file keeps; others could run code of the caller.
-_KEPT = frozenset(
-    {str, bool, int, float, bytes, Decimal, date, datetime, time, timedelta, UUID, type(None)}
-)
+_KEPT = frozenset({str, bool, int, float, bytes, Decimal, date, timedelta, UUID, type(None)})
+#: Those of the zones of times that a file keeps.
+_ZONES = (type(None), timezone, ZoneInfo)
 _SIZE = 8  # bytes before a row that say how many it has
 
 #: Returns a rejection of the core as the caller sees it, and its row, if that is not in the line.
@@ -68,7 +69,7 @@ class SourceRows:
                     for name, each in given.items()
                 }
             )
-        except Exception:  # a class of the caller within a time, such as its zone
+        except Exception:  # an endless list
             texts = {text_of(name): (self._text(name, each),) for name, each in given.items()}
             kept = pickle.dumps(texts)
         self._file.write(len(kept).to_bytes(_SIZE) + kept)
@@ -228,6 +229,8 @@ def _is_kept(value: object) -> bool:
         return all(map(_is_kept, value))
     if type(value) is dict:
         return all(type(name) is str and _is_kept(each) for name, each in value.items())
+    if type(value) is datetime or type(value) is time:
+        return type(value.tzinfo) in _ZONES
     return type(value) in _KEPT
 
 

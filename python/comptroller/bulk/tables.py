@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from comptroller.bulk.floats import float_texts
 from comptroller.bulk.parquet import quote_name
+from comptroller.bulk.unread_cells import UnreadCell
 from comptroller.errors import invalid, require
 
 if TYPE_CHECKING:
@@ -140,9 +141,9 @@ def rows_of(
     """Yields the rows of frames.
 
     Short floats are the shortest decimals that they have; a day or time for which Python has no
-    date is text: its distance from 1970 in the unit of its column. Decimals are `exact`. Maps with
-    a duplicate key are lists of their entries, as a dict would have only the last one. Of a column
-    that is not used and has such a time within its values, only whether they are set.
+    date is unread, with its distance from 1970 in the unit of its column. Decimals are `exact`.
+    Maps with a duplicate key are lists of their entries, as a dict would have only the last one. Of
+    a column that is not used and has such a time within its values, only whether they are set.
     """
     library = require("polars", "a mapping", "analysis")
     for frame in frames:
@@ -172,7 +173,7 @@ def rows_of(
             continue
         for number, row in enumerate(rows):
             row |= {name: exact(row[name]) for name in decimals}
-            row |= {each.name: text for each in far if (text := each[number]) is not None}
+            row |= {each.name: _far(text) for each in far if (text := each[number]) is not None}
             yield row
 
 
@@ -259,11 +260,15 @@ def _are_alike(values: Iterable[Any]) -> bool:
     if len(classes) != 1:
         return False
     (found,) = classes
-    return found is date or (
-        issubclass(found, datetime)
-        and len({each.tzinfo for each in values}) == 1
-        and all(MINYEAR <= each.year <= MAXYEAR for each in values)
-    )
+    if found is date or not issubclass(found, datetime):
+        return found is date
+    zones = (each.tzinfo for each in values)
+    first = next(zones)
+    try:  # zones have no hash, if they are those of dateutil, or may be of the caller
+        is_one_zone = all(each is first or each == first for each in zones)
+    except Exception:
+        return False
+    return is_one_zone and all(MINYEAR <= each.year <= MAXYEAR for each in values)
 
 
 def _has_times(types: Any, type: Any) -> bool:
@@ -324,7 +329,12 @@ def _python_parts(scalar: Any) -> object:
     if arrow.types.is_nested(scalar.type) and hasattr(scalar, "values"):  # lists and maps
         return [_python_value(each) for each in scalar.values]
     value = getattr(scalar, "value", scalar.type)
-    return _python_value(value) if isinstance(value, arrow.Scalar) else str(value)
+    return _python_value(value) if isinstance(value, arrow.Scalar) else _far(str(value))
+
+
+def _far(text: str) -> UnreadCell:
+    why = "is the number of a time outside of the years 1 to 9999, or of a long duration"
+    return UnreadCell(text, why)
 
 
 def exact(value: object) -> object:

@@ -13,6 +13,7 @@ from examples import accounted, short_line
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
+tzutc = pytest.importorskip("dateutil.tz").tzutc
 np = pytest.importorskip("numpy")
 pl = pytest.importorskip("polars")
 
@@ -61,6 +62,7 @@ ALIKE: dict[str, tuple[list[object], bool]] = {
     "days": ([NOON.date(), None], True),
     "times": ([ZURICH, pd.NaT], True),
     "times of Python": ([DAY, TEN], True),
+    "a zone without a hash": ([DAY.replace(tzinfo=tzutc()), None], True),
     "day and time": ([NOON.date(), NOON], False),
     "zones": (MIXED["zones"][0], False),
     "times that Python lacks": ([LATE, ZURICH.tz_convert("UTC")], False),
@@ -231,7 +233,17 @@ def test_a_far_time_within_a_member_does_not_end_the_load(
     operator: Service, type: str, library: str
 ) -> None:
     frame = FRAMES[library]({"addresses": WITHIN[type]})
-    accounted(operator.load("claims", frame, keep_going=True, decimal=","))
+    result = accounted(operator.load("claims", frame, keep_going=True, decimal=","))
+    assert 1 in [each.line for each in result.rejections]
+
+
+@pytest.mark.parametrize("member", ["amount", "error_message", "claim_schedule_id"])
+@pytest.mark.parametrize("far", [TICKS, LONG, pa.array([10**9, 0], pa.date32())], ids=str)
+def test_a_far_time_is_no_value_of_another_member(operator: Service, far: Any, member: str) -> None:
+    for library in FRAMES.values():
+        frame = library({member: far})
+        result = accounted(operator.load("claims", frame, keep_going=True, decimal=","))
+        assert [each.line for each in result.rejections] == [1, 2]
 
 
 def test_a_struct_with_a_duplicate_name_is_a_list_of_pairs() -> None:

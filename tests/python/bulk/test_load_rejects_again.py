@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable
-from datetime import datetime, time
+from datetime import datetime, time, timedelta, tzinfo
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -211,6 +211,27 @@ def test_a_text_that_is_no_boolean_or_list_does_not_become_one(
         (rejection,) = operator.load(kind, given, rejects=rejects, **OPTIONS[how]).rejections
         assert rejection.member == member
         assert operator.load(kind, rejects, **OPTIONS[how]).rejected == 1
+
+
+class Zone(tzinfo):
+    """A zone that can be pickled, but not read again."""
+
+    def __init__(self, hours: int) -> None:
+        self._offset = timedelta(hours=hours)
+
+    def utcoffset(self, _: datetime | None) -> timedelta:
+        return self._offset
+
+
+def test_a_zone_of_the_caller_does_not_end_a_load(operator: Service, tmp_path: Path) -> None:
+    rows = [short_line("claims", id=f"c-{number}") for number in range(2)]
+    for row in rows:
+        row["created_at"] = datetime(2026, 1, 1, tzinfo=Zone(1))
+    rows[1]["amount"] = "x"
+    path = tmp_path / "r.csv"
+    result = accounted(operator.load("claims", iter(rows), keep_going=True, rejects=path))
+    assert (result.inserted, result.rejected) == (1, 1)
+    assert "2026-01-01T00:00:00+01:00" in path.read_text()
 
 
 def test_a_valid_value_of_a_refused_row_stays_as_it_is(operator: Service, tmp_path: Path) -> None:
