@@ -20,7 +20,7 @@ _LAST_WRITE_S = 1.0
 
 
 class _Output(io.BufferedWriter):
-    """The buffer of standard output, which keeps the error of a failed write."""
+    """The buffer of standard output, which keeps the error of the first write that failed."""
 
     failed: OSError | None = None
 
@@ -28,14 +28,14 @@ class _Output(io.BufferedWriter):
         try:
             return super().write(data)
         except OSError as error:
-            self.failed = error
+            self.failed = self.failed or error
             raise
 
     def flush(self) -> None:
         try:
             super().flush()
         except OSError as error:
-            self.failed = error
+            self.failed = self.failed or error
             raise
 
 
@@ -53,16 +53,17 @@ def buffered() -> Iterator[None]:
         return
     with suppress(OSError):
         stream.flush()
-    buffered = io.TextIOWrapper(
+    whole = io.TextIOWrapper(
         _Output(raw), stream.encoding, line_buffering=stream.line_buffering or raw is buffer
     )
-    sys.stdout = buffered
+    sys.stdout = whole
     try:
         yield
     finally:
         sys.stdout = stream
-        with suppress(OSError):  # only after an exception that leaves `run`
-            buffered.detach().detach()
+        empty(whole)  # has something only after an exception that leaves `run`
+        with suppress(OSError):
+            whole.detach().detach()
 
 
 def flush() -> None:
@@ -94,7 +95,8 @@ def empty(stream: TextIO) -> None:
 @contextmanager
 def _time_limit() -> Iterator[None]:
     """Raises TimeoutError in a write that waits too long for a reader."""
-    if threading.current_thread() is not threading.main_thread():
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGALRM) is None:  # the latter is one of C
         yield
         return
 

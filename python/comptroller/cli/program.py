@@ -147,7 +147,9 @@ def _run(given: list[str] | None) -> int:
 def _run_command(given: list[str] | None) -> int:
     try:
         code = program.main(given, prog_name="comptroller", standalone_mode=False)
-    except (click.ClickException, SystemExit):
+    except click.Abort:  # `run` writes what is left, and does not wait long for its reader
+        raise
+    except (Exception, SystemExit):
         output.flush()
         raise
     sys.stdout.flush()
@@ -243,11 +245,9 @@ def _report_error(error: Exception) -> int:
         raise error
     from comptroller.errors import Error, from_os_error
 
-    is_of_output = output.has_failed(error)  # before another write fails
-    output.flush()
     if isinstance(error, Error):
         message = in_options(str(error))
-    elif isinstance(error, OSError) and is_of_output:
+    elif isinstance(error, OSError) and output.has_failed(error):
         why = f"the standard output cannot be written: {error.strerror}"
         message = str(from_os_error(error, why))
     elif isinstance(error, OSError):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
 import resource
 import shlex
 import signal
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import GOOD, Run
@@ -121,7 +125,12 @@ ENDS = [
 ]
 
 
-def raising(error: str) -> str:
+def waiting_bytes(pipe: Any) -> int:
+    (count,) = struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))
+    return int(count)
+
+
+def raising(error: str, write: str = "sys.stdout.write('a line')") -> str:
     """Returns the arguments of Python for a command that prints a line and raises an error."""
     script = f"""
 import click, sys
@@ -129,7 +138,7 @@ from comptroller.cli import program
 
 @click.command
 def check():
-    sys.stdout.write("a line")
+    {write}
     raise {error}
 
 program.program.get_command = lambda ctx, name: check
@@ -157,6 +166,32 @@ def test_a_command_that_fails_keeps_its_exit_code_if_its_output_cannot_be_writte
     ended = python(tmp_path, f"{raising(error)} > /dev/full")
     assert ended.returncode == code
     assert ended.stderr.startswith(message)
+
+
+@pytest.mark.usefixtures("_buffering")
+@pytest.mark.parametrize("error", ["ValueError('no')", "click.ClickException('no')"])
+def test_one_ctrl_c_ends_a_failing_command_without_a_reader(tmp_path: Path, error: str) -> None:
+    """Its last output waits for the reader."""
+    most = 65_536  # bytes that a pipe holds
+    write = f"sys.stdout.write('x' * {most}); sys.stdout.flush(); sys.stdout.write('a line')"
+    script = raising(error, write)
+    with subprocess.Popen(
+        ["/bin/sh", "-c", f"exec {shlex.quote(sys.executable)} {script}"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as failing:
+        try:
+            assert failing.stdout
+            assert failing.stderr
+            while waiting_bytes(failing.stdout) < most:
+                assert failing.poll() is None
+            failing.send_signal(signal.SIGINT)
+            assert failing.wait(30) == 130
+            assert failing.stderr.read().strip() == "comptroller: interrupted"
+        finally:
+            failing.kill()
 
 
 @pytest.mark.usefixtures("_buffering")
