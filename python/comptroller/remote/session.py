@@ -16,7 +16,7 @@ import httpx2
 import msgspec
 
 from comptroller.decoding import NOT_JSON
-from comptroller.errors import Error, NotFound, Unavailable, closed, unusable
+from comptroller.errors import Error, NotFound, Unavailable, Unusable, closed, unusable
 from comptroller.remote.sending import (
     Failure,
     Request,
@@ -267,7 +267,7 @@ class Session:
         """
         try:
             current = await self._credentials.token()
-        except Unavailable:
+        except (Unavailable, Unusable):
             return
         url = self.base_url + upload.check_url
         check = request._replace(url=url, content=lambda: b"", upload=None)
