@@ -13,7 +13,8 @@ import msgspec
 from comptroller import arguments
 from comptroller._core import exact_number
 from comptroller.bulk.formulas import escape_formula
-from comptroller.bulk.mapping import TEXT_TYPES, ColumnMapping, RowMapping, plain
+from comptroller.bulk.mapping import TEXT_TYPES, ColumnMapping, RowMapping
+from comptroller.bulk.row_values import plain
 from comptroller.errors import InvalidRequest
 from comptroller.values import AMOUNTS
 

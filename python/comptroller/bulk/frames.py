@@ -22,8 +22,9 @@ from comptroller.bulk.documents import records
 from comptroller.bulk.files import refuse_open_store
 from comptroller.bulk.floats import float_texts
 from comptroller.bulk.formats import format_of
-from comptroller.bulk.mapping import ColumnMapping, plain
+from comptroller.bulk.mapping import ColumnMapping
 from comptroller.bulk.pipes import NamedFile, naming
+from comptroller.bulk.row_values import plain
 from comptroller.bulk.table_files import table_file
 from comptroller.errors import Error, invalid, require
 

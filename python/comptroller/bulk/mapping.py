@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from functools import cache
-from math import isfinite, isnan
+from math import isfinite
 from types import NoneType
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, TypedDict
 from uuid import UUID, uuid5
 from zoneinfo import ZoneInfo
 
@@ -21,9 +20,18 @@ from comptroller.arguments import CONTROL_CHARACTER, nearest
 from comptroller.bulk.floats import shortest
 from comptroller.bulk.formulas import unescape_formula
 from comptroller.bulk.number_formats import FIRST_ROUNDED
+from comptroller.bulk.row_values import (
+    distinct,
+    is_nested,
+    is_plain,
+    nested,
+    plain,
+    plain_classes,
+    printable,
+)
 from comptroller.bulk.unread_cells import UnreadCell
 from comptroller.bulk.zones import offset_of
-from comptroller.description import core_description, members
+from comptroller.description import members
 from comptroller.errors import InvalidRequest, invalid, shorten
 
 #: The namespace of the ids that ``ids="uuid5"`` makes of other ids: ``uuid5(ID_NAMESPACE, text)``.
@@ -157,7 +165,7 @@ class RowMapping:
                     known = ", ".join(self.types)
                     raise invalid(option, f"{name!r} is not a member of {kind}; they are {known}")
         self._plain_classes = {
-            name: _plain_classes(type) | {NoneType} for name, type in self.types.items()
+            name: plain_classes(type) | {NoneType} for name, type in self.types.items()
         }
         self._without_texts = frozenset(
             name for name, classes in self._plain_classes.items() if str not in classes
@@ -193,7 +201,7 @@ class RowMapping:
         for name, value in row.items():
             if name not in self._plain_classes or value.__class__ in self._plain_classes[name]:
                 continue  # most values, without a call
-            if not _is_plain(self.types[name], value):
+            if not is_plain(self.types[name], value):
                 return False
         return True
 
@@ -238,7 +246,7 @@ class RowMapping:
             member = self._mapping.rename.get(name, name)
             type = self.types.get(member)
             if type is None and (self.is_json or value is not None):
-                other = member if self.is_json else _printable(member)
+                other = member if self.is_json else printable(member)
                 others[other] = (_NULL if value is None else value) if self.is_json else 0
             if type is None or value is None:
                 continue
@@ -288,7 +296,7 @@ class RowMapping:
             return self._of_text(name, type, str(value))
         if isinstance(value, bytes) and type == "uuid" and len(value) == 16:
             return str(UUID(bytes=value))
-        return _nested(name, type, value, is_of_cell=self.unescapes)
+        return nested(name, type, value, is_of_cell=self.unescapes)
 
     def _of_text(self, name: str, type: str, text: str) -> object:
         if self.unescapes:
@@ -313,9 +321,9 @@ class RowMapping:
             return text
         if type == "boolean":
             return {"true": True, "false": False}.get(text.lower(), text)
-        if _is_nested(type) and text[:1] in ("{", "["):
+        if is_nested(type) and text[:1] in ("{", "["):
             try:
-                return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+                return json.loads(text, object_pairs_hook=distinct, parse_constant=_no_constant)
             except ValueError:
                 return text  # which the load rejects
         return text
@@ -406,36 +414,6 @@ class RowMapping:
         return _utc(name, local)
 
 
-def plain(value: Any) -> object:
-    """Returns a value of a table as one of Python; None if it is missing (NaN, NaT, pandas.NA)."""
-    if value is None or isinstance(value, (str, bool, int)):
-        return value
-    if isinstance(value, float):
-        return None if isnan(value) else float(value)
-    if isinstance(value, Decimal):
-        return None if value.is_nan() else value
-    if type(value).__name__ in ("NAType", "NaTType"):
-        return None
-    if hasattr(value, "dtype") and hasattr(value, "tolist"):  # of numpy
-        if value.dtype.kind == "M":
-            is_day = value.dtype.name.endswith(("[D]", "[W]", "[M]", "[Y]"))
-            value = value.astype("datetime64[D]" if is_day else "datetime64[us]")
-        if value.dtype.kind == "f" and value.dtype.itemsize < 8:
-            return plain(float(str(value)))  # the shortest decimal that it has
-        if value.dtype.char == "g":  # longdouble, which tolist() does not convert
-            return plain(float(value))
-        if value.dtype.char == "G":
-            return value
-        items = value.tolist()
-        return list(map(plain, items)) if isinstance(items, list) else plain(items)
-    return value
-
-
-def _printable(name: object) -> str:
-    """Returns the name of a column as text that UTF-8 can represent."""
-    return str(name).encode(errors="backslashreplace").decode()
-
-
 def _offset(zone: str) -> str:
     """Returns Z, or an offset with hours and minutes, of a zone such as +01 or +0100."""
     digits = zone[1:].replace(":", "")
@@ -465,114 +443,5 @@ def _utc(name: str, given: datetime) -> str:
     return utc.isoformat(timespec="microseconds") + "Z"
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Returns an object of JSON. Raises ValueError if a name appears more than once."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("duplicate name")
-    return found
-
-
 def _no_constant(name: str) -> object:
     raise ValueError(f"{name} is not JSON")
-
-
-def _metadata(value: object) -> object:
-    """Returns pairs, as libraries make of a map, as a dict.
-
-    A list with anything but pairs, or with a duplicate key, is returned unchanged, to be rejected.
-    """
-    if isinstance(value, (list, tuple)):
-        pairs = [pair for each in value if (pair := _pair(each))]
-        found = dict(pairs)
-        return value if len(found) < len(value) else found
-    return value
-
-
-def _pair(value: object) -> tuple[str, object] | None:
-    """Returns the key and the value of an entry of a map; None if it is no such entry."""
-    if isinstance(value, Mapping) and value.keys() == {"key", "value"}:
-        value = (value["key"], value["value"])
-    if isinstance(value, (list, tuple)) and len(value) == 2 and isinstance(value[0], str):
-        return value[0], value[1]
-    return None
-
-
-def _nested(path: str, type: str, value: object, *, is_of_cell: bool) -> object:
-    """Returns a value that may have members, with 0 for those that the service does not know.
-
-    A date has no single text form, so it is rejected as text: raises InvalidRequest.
-    """
-    value = plain(value)
-    if isinstance(value, UnreadCell):
-        raise invalid(path, f"{shorten(repr(value.text))} {value.why}")
-    if isinstance(value, date) and type != "timestamp":
-        why = f"{value.isoformat()} is a date or a time, and the member is not one"
-        advice = ": in a spreadsheet, format the cells as text" if is_of_cell else ""
-        raise invalid(path, f"{why}; give text{advice}")
-    if type.endswith("[]") and isinstance(value, (list, tuple)):
-        type = type.removesuffix("[]")
-        return [_nested(path, type, each, is_of_cell=is_of_cell) for each in value]
-    if type == "metadata":
-        value = _metadata(value)
-    known = _members_of(type, value)
-    if known is None:
-        return value
-    return {
-        name if name in known else _printable(name): _nested(
-            f"{path}.{name}", known[name], each, is_of_cell=is_of_cell
-        )
-        if name in known
-        else 0
-        for name, each in cast("Mapping[Any, object]", value).items()
-        if each is not None
-    }
-
-
-def _members_of(type: str, value: object) -> Mapping[Any, str] | None:
-    """Returns the types of the members of a nested value; None if it is no record or metadata."""
-    if not isinstance(value, Mapping):
-        return None
-    return dict.fromkeys(value, "string") if type == "metadata" else _types_of_record(type)
-
-
-@cache
-def _types_of_record(type: str) -> Mapping[Any, str] | None:
-    record = core_description()["records"].get(type)
-    return record and {
-        name: each["type"].removesuffix("?") for name, each in record["members"].items()
-    }
-
-
-def _is_plain(type: str, value: object) -> bool:
-    """Whether the load reads a value as if it was converted."""
-    if isinstance(value, (list, tuple)):
-        each_type = type.removesuffix("[]")
-        classes = _plain_classes(each_type)
-        return each_type != type and all(
-            each.__class__ in classes or _is_plain(each_type, each) for each in value
-        )
-    if value.__class__ in _plain_classes(type):
-        return True
-    known = _members_of(type, value)
-    return known is not None and all(
-        each is None or name not in known or _is_plain(known[name], each)
-        for name, each in cast("Mapping[Any, object]", value).items()
-    )
-
-
-def _is_nested(type: str) -> bool:
-    return type.endswith("[]") or type == "metadata" or type in core_description()["records"]
-
-
-@cache
-def _plain_classes(type: str) -> frozenset[Any]:
-    """Returns the classes of the values of a type that need no conversion."""
-    if _is_nested(type):
-        return frozenset()
-    others: dict[str, set[Any]] = {
-        "boolean": {bool},
-        "amount": {str, int, Decimal},
-        "timestamp": {str, datetime},
-    }
-    return frozenset(others.get(type, {str, UUID}))

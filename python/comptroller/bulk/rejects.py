@@ -24,6 +24,7 @@ from comptroller.bulk.files import refuse_store, whole_file
 from comptroller.bulk.formats import FORMATS
 from comptroller.bulk.mapping import ColumnMapping
 from comptroller.bulk.rejections import Rejection
+from comptroller.bulk.row_values import distinct
 from comptroller.bulk.tables import rows_of
 from comptroller.errors import invalid
 
@@ -294,15 +295,7 @@ def _number(text: str) -> msgspec.Raw:
     return msgspec.Raw(text.encode())
 
 
-def _distinct(members: list[tuple[str, object]]) -> dict[str, object]:
-    """Returns an object. Raises ValueError if a name appears twice, which a load refuses."""
-    found = dict(members)
-    if len(found) < len(members):
-        raise ValueError
-    return found
-
-
 # Numbers stay the text that the line has, so that they are still not text.
 _decode = json.JSONDecoder(
-    object_pairs_hook=_distinct, parse_float=_number, parse_int=_number, parse_constant=_number
+    object_pairs_hook=distinct, parse_float=_number, parse_int=_number, parse_constant=_number
 ).decode

@@ -26,9 +26,9 @@ from comptroller.bulk.mapping import (
     GROUPED_WITH_POINT,
     TIME,
     ColumnMapping,
-    plain,
 )
 from comptroller.bulk.pipes import NamedFile
+from comptroller.bulk.row_values import plain
 from comptroller.bulk.table_files import table_file
 from comptroller.description import core_description, derived_members, members
 from comptroller.errors import invalid
