@@ -113,7 +113,7 @@ def load(
     KIND is one of identities, controls, orchestrations, payout-groups,
     reward-addresses, claims, balances. A FOLDER has a file for each kind,
     such as claims.ndjson; each file is a separate load. Of the options, a
-    FOLDER takes --customer, --keep-going, --db, --state, --actor and --json.
+    FOLDER takes --customer, --keep-going, --db, --actor and --json.
     """  # noqa: D301
     if file is None:
         folder = _folder(kind, ctx)
