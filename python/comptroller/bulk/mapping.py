@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from comptroller._core import exact_number
-from comptroller.arguments import CONTROL_CHARACTER, nearest
+from comptroller.arguments import CONTROL_CHARACTER, line, nearest
 from comptroller.bulk.floats import shortest
 from comptroller.bulk.formulas import unescape_formula
 from comptroller.bulk.number_formats import FIRST_ROUNDED
@@ -266,11 +266,16 @@ class RowMapping:
         return None if value is None else self._convert(member, self.types[member], value)
 
     def _of_constant(self, name: str, value: object) -> object:
-        type = self.types[name]
-        if isinstance(value, int) and not isinstance(value, bool) and type in TEXT_TYPES:
-            raise invalid("constants", f"{name}: {value} is a number; give text")
+        type, value = self.types[name], plain(value)
+        if value is None:
+            raise invalid("constants", f"{name}: it has no value; give one, or leave it out")
+        if isinstance(value, int) and type in TEXT_TYPES:
+            what = "boolean" if isinstance(value, bool) else "number"
+            raise invalid("constants", f"{name}: {value} is a {what}; give text")
         try:
-            return self._convert(name, type, value)
+            converted = self._convert(name, type, value)
+            line({name: converted})  # which JSON must represent
+            return converted
         except InvalidRequest as error:
             raise invalid("constants", f"{name}: {error.errors[0][1]}") from error
 

@@ -87,6 +87,8 @@ def test_a_number_in_a_cell_is_its_digits(
     ("value", "why"),
     [
         (7, "7 is a number; give text"),
+        (np.int64(7), "7 is a number; give text"),
+        (True, "True is a boolean; give text"),
         (7.0, "7.0 is a number, not a value of this member; give text"),
         (date(2026, 1, 31), "2026-01-31 is a date or a time, and the member is not one; give text"),
     ],
@@ -98,6 +100,35 @@ def test_a_number_or_date_of_a_constant_is_not_text(
     with pytest.raises(InvalidRequest) as caught:
         operator.load("claims", given, constants={"claim_schedule_id": value})
     assert caught.value.errors == [("constants", f"claim_schedule_id: {why}")]
+
+
+@pytest.mark.parametrize("source", CELLS | TYPED)
+@pytest.mark.parametrize("member", ["error_message", "created_at", "amount"])
+@pytest.mark.parametrize("value", [None, pd.NaT, pd.NA, float("nan")], ids=repr)
+def test_a_constant_has_a_value(operator: Service, value: object, member: str, source: str) -> None:
+    given = (CELLS | TYPED)[source]([short_line("claims")])
+    with pytest.raises(InvalidRequest) as caught:
+        operator.load("claims", given, constants={member: value})
+    why = "it has no value; give one, or leave it out"
+    assert caught.value.errors == [("constants", f"{member}: {why}")]
+
+
+@pytest.mark.parametrize("source", CELLS | TYPED)
+@pytest.mark.parametrize(
+    ("constants", "why"),
+    [
+        ({"error_message": "a\ud800"}, "contains a lone surrogate; give valid Unicode text"),
+        ({"addresses": ["0x1", "\udc00"]}, "contains a lone surrogate; give valid Unicode text"),
+        ({"amount": object()}, "an object cannot be written as JSON"),
+    ],
+    ids=["text", "list", "object"],
+)
+def test_a_constant_can_be_written(
+    operator: Service, constants: dict[str, object], why: str, source: str
+) -> None:
+    given = (CELLS | TYPED)[source]([short_line("claims")])
+    with pytest.raises(InvalidRequest, match=why):
+        operator.load("claims", given, constants=constants)
 
 
 @pytest.mark.parametrize("source", CELLS | TYPED)
