@@ -85,7 +85,7 @@ def plain(value: str, type: Any, depth: int = 0) -> str:
         zone = f"CASE WHEN isfinite({value}) THEN 'Z' ELSE '' END"
         return f"{_timestamp(f'{value}::TIMESTAMP')} || {zone}"
     if type.id in _TIMESTAMPS:
-        return _timestamp(value)
+        return _timestamp(f"{value}::TIMESTAMP")  # strftime() refuses some far seconds
     if type.id == "timestamp_ns":
         return _timestamp(value, "%n")
     if type.id == "blob":

@@ -14,7 +14,7 @@ from comptroller.analysis.parameters import FILTERS
 from comptroller.analysis.registry import NAMES, Definition, period_of
 from comptroller.bulk.streams import ArrowRows
 from comptroller.display.times import bound
-from comptroller.errors import require
+from comptroller.errors import invalid, require
 
 if TYPE_CHECKING:
     import polars
@@ -49,13 +49,33 @@ class FrameRows(ArrowRows):
     def to_dicts(self) -> list[dict[str, Any]]:
         """Returns the rows as dicts: amounts as Decimal, days as dates, times as aware datetimes.
 
-        An amount of zero is exactly ``Decimal("0")``.
+        An amount of zero is exactly ``Decimal("0")``. Raises InvalidRequest if a day or time is not
+        in the years 1 to 9999, as in the result of a query.
         """
+        far = next((column.name for column in self._frame if is_far(column)), None)
+        if far is not None:
+            why = "has days or times that are not in the years 1 to 9999, which Python has"
+            raise invalid(far, f"{why}; give them as text, or use to_polars() or a file")
         amounts = [name for name, type in self._frame.schema.items() if type.is_decimal()]
         rows = self._frame.to_dicts()
         for row in rows:
             row.update((name, Decimal(0)) for name in amounts if row[name] == 0)
         return rows
+
+
+def is_far(column: polars.Series) -> bool:
+    """Whether a column has days or times that are not in the years 1 to 9999 of Python."""
+    library = require("polars", "rows", "analysis")
+    if isinstance(column.dtype, library.Struct):
+        return any(map(is_far, column.struct.unnest()))
+    if isinstance(column.dtype, library.Map):
+        return any(map(is_far, (column.map.keys(), column.map.values())))
+    if column.dtype.is_nested():
+        return is_far(column.explode())
+    if not isinstance(column.dtype, (library.Date, library.Datetime)):
+        return False
+    years = column.drop_nulls().dt.year()  # null for infinity
+    return bool(years.null_count()) or not years.is_between(1, 9999).all()
 
 
 def _has_nested_texts(frame: polars.DataFrame) -> bool:

@@ -15,7 +15,7 @@ import polars
 from comptroller import arguments
 from comptroller.analysis import plain
 from comptroller.analysis.formatting import columns_of
-from comptroller.analysis.rows import FrameRows
+from comptroller.analysis.rows import FrameRows, is_far
 from comptroller.analysis.sheets import add_rows, refuse_long
 from comptroller.bulk.columns import GROUPED_NUMBER
 from comptroller.bulk.excel import new_workbook
@@ -144,7 +144,7 @@ def _csv_of(frame: polars.DataFrame) -> str:
 
 
 def _with_texts(frame: polars.DataFrame) -> polars.DataFrame:
-    """Returns a frame whose nested values, and times that Python rounds, are the texts of CSV."""
+    """Returns a frame with the texts of CSV for nested values, and for times Python cannot hold."""
     names = [column.name for column in frame if _needs_text(column)]
     if not names:
         return frame
@@ -157,7 +157,7 @@ def _with_texts(frame: polars.DataFrame) -> polars.DataFrame:
 def _needs_text(column: polars.Series) -> bool:
     if isinstance(column.dtype, polars.Datetime) and column.dtype.time_unit == "ns":
         return (column.dt.nanosecond() % 1000 != 0).any()
-    return column.dtype.is_nested() or column.dtype == polars.Time
+    return column.dtype.is_nested() or column.dtype == polars.Time or is_far(column)
 
 
 @contextmanager

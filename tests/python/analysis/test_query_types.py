@@ -7,16 +7,20 @@ from collections.abc import Iterator
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import comptroller
 import pytest
 from command_line import claim
+from comptroller import InvalidRequest
 
 pl = pytest.importorskip("polars")
 pytest.importorskip("duckdb")
 fastexcel = pytest.importorskip("fastexcel")
 pytest.importorskip("xlsxwriter")
+
+if TYPE_CHECKING:
+    from comptroller.analysis.table import Table
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +129,35 @@ def test_every_file_has_the_same_text(
     expected, text = OTHERS[value]
     found = store.query(f"SELECT 'x' AS id, {value} AS x")
     assert found.to_dicts() == [{"id": "x", "x": expected}]
+    assert_files_have(text, found, tmp_path)
+
+
+# Values that Python cannot hold, and how CSV and Excel show them.
+FAR = {
+    "'infinity'::TIMESTAMPTZ": "infinity",
+    "'infinity'::TIMESTAMP_S": "infinity",
+    "DATE '20000-01-02'": "20000-01-02",
+    "[DATE '0044-03-15 (BC)']": '["0044-03-15 (BC)"]',
+    "TIMESTAMP_S '20000-01-02 00:00:00'": "20000-01-02T00:00:00",
+    "[DATE 'infinity', NULL]": '["infinity",null]',
+    "{'a': NULL, 'b': [TIMESTAMP '20000-01-02']}": '{"a":null,"b":["20000-01-02T00:00:00"]}',
+    "MAP {DATE 'infinity': 1}": '{"infinity":1}',
+}
+
+
+@pytest.mark.parametrize("value", FAR)
+def test_a_far_time_is_text_in_every_file_and_refused_as_a_value(
+    store: comptroller.Service, tmp_path: Path, value: str
+) -> None:
+    found = store.query(f"SELECT 'x' AS id, {value} AS x")
+    with pytest.raises(InvalidRequest, match="x: has days or times that are not"):
+        found.to_dicts()
+    assert_files_have(FAR[value], found, tmp_path)
+    assert FAR[value].replace('"', "&#34;") in found._repr_html_()
+
+
+def assert_files_have(text: str, found: Table, tmp_path: Path) -> None:
+    """Asserts that each file of a row with the column x has it as a text."""
     found.to_csv(tmp_path / "x.csv")
     with (tmp_path / "x.csv").open(newline="", encoding="utf-8") as file:
         assert [*csv.reader(file)][1] == ["x", text]
