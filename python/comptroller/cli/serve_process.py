@@ -179,7 +179,7 @@ def _serve(
     from comptroller.http.server.deliveries import Deliveries
     from comptroller.http.server.free_memory import return_free_memory
     from comptroller.http.server.log_growth import LogGrowth
-    from comptroller.journal.shared_keys import are_shared, share_keys
+    from comptroller.journal.shared_keys import are_shared
     from comptroller.webhooks.delivering import delivering
     from comptroller.webhooks.endpoint import Counts
 
@@ -195,9 +195,6 @@ def _serve(
     # One of several workers warns for all of them.
     growth = [] if share and share.number else [LogGrowth(app.store).watch]
     metrics = app.metrics.share(*share).publishing() if share else nullcontext()
-    # Last, because a server that does not start must not make its keys those of the database. That
-    # with tokens of its own has shared them, because they are used with the keys of tokens.
-    share_keys(host)
     webhooks = delivering(app.store, counts) if delivers else nullcontext(lambda: None)
     with metrics, life or nullcontext(), webhooks as stop_webhooks:
         serving.serve(

@@ -44,6 +44,7 @@ from comptroller.http.routing import Answers, Router
 from comptroller.http.turns import Turns
 from comptroller.http.writes import Outcome, WritesByLoop
 from comptroller.journal import sign_checkpoint
+from comptroller.journal.shared_keys import share_keys
 from comptroller.local import LocalHost
 from comptroller.routes import Row
 from comptroller.service import Service
@@ -92,6 +93,7 @@ class App:
 
     Raises:
         InvalidRequest: the service is remote or was not opened as its operator.
+        Unusable: the state folder has other keys than the database.
     """
 
     def __init__(
@@ -108,6 +110,8 @@ class App:
     ) -> None:
         if not isinstance(service.host, LocalHost) or service.host.principal.customer is not None:
             raise invalid("service", "must be a local store that was opened as its operator")
+        if not service.host.is_read_only:
+            share_keys(service.host)  # from which the secrets of webhooks follow that it shows
         self._host = service.host
         self.store = service.host.store
         self.reads_in_threads = service.host.is_database

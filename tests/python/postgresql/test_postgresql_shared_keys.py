@@ -10,6 +10,7 @@ from typing import cast
 import comptroller
 import pytest
 from command_line import GOOD, Run
+from comptroller.http import EveryoneIsOperator, app
 from comptroller.journal.shared_keys import share_keys
 from comptroller.local import LocalHost
 from postgresql_server import Connection, Server
@@ -114,6 +115,20 @@ def test_a_server_registers_the_key_of_webhooks_that_it_does_not_deliver(
     words = ("--no-webhooks", "--auth", "off", "--state", str(tmp_path / "right"))
     with serving(*words, cwd=tmp_path, db=store_path):
         assert _documents(store_path) == _REGISTERED
+
+
+def test_an_application_registers_the_key_whose_secrets_it_shows(
+    store_path: str, tmp_path: Path
+) -> None:
+    with (
+        comptroller.open(store_path, state=tmp_path / "right") as right,
+        comptroller.open(store_path, state=tmp_path / "wrong") as wrong,
+    ):
+        app(right, authenticator=EveryoneIsOperator())
+        assert _documents(store_path) == _REGISTERED
+        with pytest.raises(comptroller.Unusable, match=_LACKS):
+            app(wrong, authenticator=EveryoneIsOperator())
+        assert list((tmp_path / "wrong").iterdir()) == []
 
 
 # Commands that use a key of the state folder; ID is that of a webhook.
