@@ -114,7 +114,9 @@ Exported write_rows(db::Database& database, const service::Scan& scan, const Exp
                     const service::ObservedHead& head) {
   const bool is_csv = options.format == "csv";
   std::optional<files::WholeFile> file;
-  if (!options.write) file.emplace(options.path);
+  if (!options.write) {
+    file.emplace(options.path, files::WholeFile::Existing::replace, options.check_interrupt);
+  }
   std::vector<RowFormatter<R>> formatters = make_formatters<R>(database, scan, is_csv);
   const auto formatter_of = [&](std::size_t piece) -> RowFormatter<R>& {
     return formatters[piece % formatters.size()];

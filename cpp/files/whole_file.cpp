@@ -90,8 +90,8 @@ bool leads_to(const std::string& path, int descriptor) {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-WholeFile::WholeFile(std::string path, Existing existing)
-    : path_(std::move(path)), existing_(existing) {
+WholeFile::WholeFile(std::string path, Existing existing, std::function<void()> check_interrupt)
+    : path_(std::move(path)), existing_(existing), check_interrupt_(std::move(check_interrupt)) {
   if (existing_ == Existing::refuse && (path_.empty() || path_ == "-")) {
     throw Error::invalid("destination", "must name a file");
   }
@@ -104,7 +104,11 @@ WholeFile::WholeFile(std::string path, Existing existing)
   if (::stat(path_.c_str(), &present) == 0) {
     if (S_ISDIR(present.st_mode)) fail(EISDIR);
     if (!S_ISREG(present.st_mode)) {
-      open_direct(::open(path_.c_str(), O_WRONLY | O_CLOEXEC));
+      int descriptor = -1;
+      while ((descriptor = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC)) < 0 && errno == EINTR) {
+        continue_after_signal();
+      }
+      open_direct(descriptor);
       return;
     }
     std::error_code failure;
@@ -152,14 +156,16 @@ WholeFile::~WholeFile() {
 void WholeFile::write(std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
-    if (count >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(count));
-      written_ += count;
-    } else if (errno != EINTR) {
-      fail(errno);
-    }
+    if (count < 0 && errno != EINTR) fail(errno);
+    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    written_ += std::max<ssize_t>(count, 0);
+    if (!bytes.empty()) continue_after_signal();  // it also ends a write that has begun
   }
   begin_transfer();
+}
+
+void WholeFile::continue_after_signal() {
+  if (check_interrupt_) check_interrupt_();
 }
 
 // The file system may make the commit of a store wait for all that this file has not transferred.

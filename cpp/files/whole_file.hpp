@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,7 +27,10 @@ class WholeFile {
   // What to do if a file of that name exists, now or on commit.
   enum class Existing { replace, refuse };
 
-  explicit WholeFile(std::string path, Existing existing = Existing::replace);
+  // A signal that interrupts a wait for the reader of a pipe calls `check_interrupt`, which may
+  // throw.
+  explicit WholeFile(std::string path, Existing existing = Existing::replace,
+                     std::function<void()> check_interrupt = {});
   ~WholeFile();
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;
@@ -49,6 +53,7 @@ class WholeFile {
   };
 
   void open_direct(int descriptor);
+  void continue_after_signal();
   void open_unfinished(mode_t mode);
   int take_name();
   void begin_transfer() noexcept;
@@ -57,6 +62,7 @@ class WholeFile {
 
   std::string path_;
   Existing existing_;
+  std::function<void()> check_interrupt_;
   std::optional<Access> replaced_;  // of the replaced file
   int descriptor_ = -1;
   bool is_direct_ = false;

@@ -1,15 +1,19 @@
 #include "files/whole_file.hpp"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "load/folder.hpp"
 #include "model/error.hpp"
@@ -304,6 +308,49 @@ TEST_CASE("a device that fails when it is closed is not written") {
   file.write("x");
   ::close(next);  // the descriptor of the file, which then cannot be closed
   CHECK_THROWS_WITH_AS(file.commit(), "/dev/null cannot be written: Bad file descriptor", Error);
+}
+
+// Runs work in a thread that gets signals until the work has thrown; they do not restart its calls.
+template <class Work>
+void interrupt(Work work) {
+  struct sigaction action{};
+  action.sa_handler = [](int) {};
+  struct sigaction before{};
+  REQUIRE(::sigaction(SIGUSR1, &action, &before) == 0);
+  std::atomic<bool> is_interrupted = false;
+  std::atomic<bool> may_end = false;
+  std::thread waiting([&] {
+    try {
+      work([] { throw Error(Code::closed, "interrupted"); });
+    } catch (const Error& error) {
+      is_interrupted = error.code() == Code::closed;
+    }
+    while (!may_end) std::this_thread::yield();  // it must exist when it gets a signal
+  });
+  while (!is_interrupted) {
+    ::pthread_kill(waiting.native_handle(), SIGUSR1);
+    std::this_thread::yield();
+  }
+  may_end = true;
+  waiting.join();
+  ::sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST_CASE("a signal ends the wait for the reader of a pipe") {
+  const load::Folder folder;
+  const std::string path = folder / "pipe";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  SUBCASE("when it is opened") {
+    interrupt([&](auto check) { const WholeFile file(path, WholeFile::Existing::replace, check); });
+  }
+  SUBCASE("when it is full") {
+    const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);
+    interrupt([&](auto check) {
+      WholeFile file(path, WholeFile::Existing::replace, check);
+      file.write(large);
+    });
+    ::close(reader);
+  }
 }
 
 }  // namespace

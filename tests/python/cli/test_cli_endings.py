@@ -293,6 +293,17 @@ def test_ctrl_c_ends_a_query_with_unread_output(store: Path, tmp_path: Path, for
         assert asking.stderr.read().endswith(b"comptroller: interrupted\n")
 
 
+def test_ctrl_c_ends_an_export_that_nobody_reads(store: Path, tmp_path: Path) -> None:
+    with started("export", "claims", "-", "--db", str(store), cwd=tmp_path) as exporting:
+        assert exporting.stdout
+        assert exporting.stderr
+        pipe = exporting.stdout
+        wait_until(lambda: unread_bytes(pipe) > 30_000)
+        exporting.send_signal(signal.SIGINT)
+        assert exporting.wait(10) == 130
+        assert exporting.stderr.read().endswith(b"comptroller: interrupted\n")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize("format", ["csv", "json"])
 def test_a_full_disk_ends_a_query(store: Path, tmp_path: Path, format: str) -> None:
