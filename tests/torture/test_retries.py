@@ -6,7 +6,6 @@ import asyncio
 import json
 import random
 import signal
-import socket
 from collections import Counter
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,7 +15,7 @@ import comptroller
 import pytest
 from callers import Caller, CutOff, ask_token
 from comptroller.http.oauth import clients
-from serving import serving
+from serving import free_ports, serving
 
 pytestmark = pytest.mark.promise(4, minutes=5)
 
@@ -31,7 +30,7 @@ def body_of(number: int) -> bytes:
     return json.dumps(made).encode()
 
 
-class Crowd:
+class Repeaters:
     """Connections that send each create 1 to 5 times, each time until it is answered."""
 
     def __init__(self, address: str, token: str) -> None:
@@ -85,16 +84,9 @@ class Crowd:
         return True
 
 
-def free_port() -> int:
-    """Returns a port for servers that follow each other."""
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        port: int = found.getsockname()[1]
-        return port
-
-
-async def send_under_kills(store: Path, client: clients.Client, secret: str) -> Crowd:
+async def send_under_kills(store: Path, client: clients.Client, secret: str) -> Repeaters:
     """Sends all creates while servers are killed; checks what refusals are specified."""
-    port = free_port()
+    (port,) = free_ports(1)
     with ExitStack() as closing:
 
         def start() -> Any:
@@ -103,10 +95,10 @@ async def send_under_kills(store: Path, client: clients.Client, secret: str) -> 
 
         server = await asyncio.to_thread(start)
         token = await ask_token(server.address, client.client_id, secret)
-        crowd = Crowd(server.address, token)
-        sending = asyncio.create_task(crowd.send_all())
+        repeaters = Repeaters(server.address, token)
+        sending = asyncio.create_task(repeaters.send_all())
         for kill in range(KILLS):
-            await crowd.wait_for((kill + 1) * crowd.sent // (KILLS + 1))
+            await repeaters.wait_for((kill + 1) * repeaters.sent // (KILLS + 1))
             server.process.send_signal(signal.SIGKILL)
             await asyncio.to_thread(server.process.wait)
             server = await asyncio.to_thread(start)
@@ -115,7 +107,7 @@ async def send_under_kills(store: Path, client: clients.Client, secret: str) -> 
         reused = await caller.ask("POST", PATH, body_of(CREATES), Idempotency_Key="key-0")
         assert (reused.status, json.loads(reused.body)["code"]) == (422, "idempotency-key-reused")
         caller.hang_up()
-    return crowd
+    return repeaters
 
 
 def test_repeated_creates_are_executed_once(tmp_path: Path, figures: dict[str, Any]) -> None:
@@ -123,19 +115,20 @@ def test_repeated_creates_are_executed_once(tmp_path: Path, figures: dict[str, A
     store = tmp_path / "store.db"
     comptroller.open(store).close()
     client, secret = clients.add(clients.file_of(str(store)), "retrying", "acme", None)
-    crowd = asyncio.run(send_under_kills(store, client, secret))
+    repeaters = asyncio.run(send_under_kills(store, client, secret))
+    counts = repeaters.counts
     with comptroller.open(store) as service:
         found = list(service.reward_addresses.iter())
         assert service.check()["ok"]
-    figures["requests"] = crowd.sent
+    figures["requests"] = repeaters.sent
     figures["kills"] = KILLS
-    figures["lost connections"] = crowd.counts["lost"]
-    figures["refused because the first was in flight"] = crowd.counts["in flight"]
-    figures["replays"] = crowd.counts["replayed"]
+    figures["lost connections"] = counts["lost"]
+    figures["refused because the first was in flight"] = counts["in flight"]
+    figures["replays"] = counts["replayed"]
     figures["rows"] = len(found)
-    assert min(crowd.counts["lost"], crowd.counts["in flight"], crowd.counts["replayed"]) > KILLS
+    assert min(counts["lost"], counts["in flight"], counts["replayed"]) > KILLS
     assert sorted(each.name for each in found) == sorted(f"n{n}" for n in range(CREATES))
-    by_name = {f"n{number}": bodies for number, bodies in crowd.bodies.items()}
+    by_name = {f"n{number}": bodies for number, bodies in repeaters.bodies.items()}
     for each in found:
         (body,) = by_name[each.name]
         assert each.id.encode() in body

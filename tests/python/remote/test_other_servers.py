@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ import comptroller
 import pytest
 from command_line import claim, lines
 from places import ROOT
+from serving import free_ports
 
 pytest.importorskip("fastapi")
 pytest.importorskip("httpx2")
@@ -47,16 +47,11 @@ def program() -> str:
     return shown
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as bound:
-        return int(bound.getsockname()[1])
-
-
 @contextmanager
 def running(server: str, folder: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """Yields the application under a server, and its mount path, when it answers."""
     (folder / "books.py").write_text(program())
-    port = free_port()
+    (port,) = free_ports(1)
     words = [word.format(port=port) for word in COMMANDS[server]]
     address = f"http://127.0.0.1:{port}/books"
     log = folder / "log"

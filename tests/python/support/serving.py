@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +17,13 @@ from typing import Any
 import pytest
 
 httpx2 = pytest.importorskip("httpx2")
+
+
+def free_ports(count: int) -> list[int]:
+    """Returns ports for servers that are started again on them, or choose none themselves."""
+    with ExitStack() as bound:
+        found = [bound.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [each.getsockname()[1] for each in found]
 
 
 class Serving:

@@ -23,6 +23,7 @@ import pytest
 from callers import Answer, Caller, CutOff
 from places import ROOT
 from postgresql_server import Server
+from serving import free_ports
 
 _NGINX = """
 daemon off;
@@ -46,15 +47,6 @@ _PAUSE_S = 0.05
 #: The servers answer again so long after the database does.
 BACK_WITHIN_S = 5
 _START_WITHIN_S = 60
-
-
-def free_ports(count: int) -> list[int]:
-    """Returns ports for servers that are started again on them."""
-    found = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in found]
-    for each in found:
-        each.close()
-    return ports
 
 
 class Fleet:
