@@ -58,7 +58,7 @@ class WebhookOperations(Resource):
         Raises:
             InvalidRequest: an argument is not valid.
             Forbidden: the caller lacks the scope ``webhooks:write``.
-            Conflict: the customer has 100 webhooks, or the store 1000.
+            Conflict: the customer, or the operator, has 100 webhooks.
         """
         return self._send(
             request(
