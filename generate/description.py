@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 from comptroller import _core, errors
 
@@ -56,11 +54,6 @@ class Resource(msgspec.Struct, frozen=True):
     def plural(self) -> str:
         """The name of its records in a sentence."""
         return self.name.replace("_", " ")
-
-    @property
-    def singular(self) -> str:
-        """The name of one record in a sentence."""
-        return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", self.record).lower()
 
 
 class ErrorCase(msgspec.Struct, frozen=True):

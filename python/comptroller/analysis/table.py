@@ -190,9 +190,8 @@ def rows_of(rows: Rows) -> Rows:
     return _Rows(rows)
 
 
-#: An amount, and a time with an offset, as text.
-AMOUNT = r"-?[0-9]{1,20}([.][0-9]{1,18})?"
-TIME = (
+# A time with an offset, as text.
+_TIME = (
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?"
     r"(Z|[+-][0-9]{2}:[0-9]{2})"
 )
@@ -204,7 +203,7 @@ _TYPES = {
     _DECIMAL: r"-?(0|[1-9][0-9]{0,19})([.][0-9]{1,18})?",
     "BOOLEAN": r"true|false",
     "DATE": r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
-    "TIMESTAMPTZ": TIME,
+    "TIMESTAMPTZ": _TIME,
 }
 
 
