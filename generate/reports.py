@@ -22,10 +22,11 @@ from comptroller.arguments import Texts
 _MEANING = (
     "All methods accept the filters `status`, `chain`, `asset`, `jurisdiction`, `group` and "
     "`customer`, each one value or several; `since` (inclusive) and `until` (exclusive), which "
-    "bound ``created_at``; and `engine`: duckdb, spark, or an engine object. A filter selects "
-    "rows: what they are compared with, such as the times of a chain or the median of all groups, "
-    "stays that of all records. All engines return equal results. Reports on an unchanged store "
-    "share the tables that were read. Each table is a consistent snapshot; the tables of one "
+    "bound ``created_at``; `tz`, the time zone of days, longer periods and bounds; and `engine`: "
+    "duckdb, postgresql (in the database of the service), spark, or an engine object. A filter "
+    "selects rows: what they are compared with, such as the times of a chain or the median of all "
+    "groups, stays that of all records. All engines return equal results. Reports on an unchanged "
+    "store share the tables that were read. Each table is a consistent snapshot; the tables of one "
     "report may be read at slightly different times."
 )
 _ERRORS = (

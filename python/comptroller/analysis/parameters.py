@@ -72,9 +72,14 @@ def values(
 ) -> dict[str, Any]:
     """Returns the values to bind, None for an omitted one.
 
-    `find_groups` returns the ids of the payout groups of a name.
+    Args:
+        parameters: the parameters of the report by name.
+        given: the argument of each parameter.
+        groups_named: returns the ids of the payout groups of a name.
 
-    Raises InvalidRequest; NotFound for a name that no payout group has.
+    Raises:
+        InvalidRequest: an argument is invalid.
+        NotFound: no payout group has a given name.
     """
     zone = _zone("tz", given["tz"])
     bound: dict[str, Any] = {}

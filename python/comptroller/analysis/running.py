@@ -220,13 +220,14 @@ class Runner:
     def overview(self, **common: Any) -> Overview:
         """Returns totals, success rates, confirmation times, failures and unusual findings.
 
-        Findings are stuck chains, failing schedules, groups outside the tolerance and days outside
-        the band; each names the command that shows its details. Reports that the client may not
-        read, and amounts that are too large, are omitted; `left_out` has the reasons.
+        Findings are stuck chains, failing schedules, shared transactions, groups outside the
+        tolerance and days outside the band; each names the command that shows its details. Reports
+        that the client may not read, and amounts that are too large, are omitted; `left_out` has
+        the reasons.
 
         Args:
             common: the arguments that every report accepts: `status`, `chain`, `asset`,
-                `jurisdiction`, `group`, `customer`, `since`, `until`, `engine`.
+                `jurisdiction`, `group`, `customer`, `since`, `until`, `tz`, `engine`.
 
         Raises:
             InvalidRequest: an argument is invalid.
