@@ -1,4 +1,4 @@
-"""Shared parts of the commands: options, opening the store, tables and progress.
+"""Shared parts of the commands: opening the store, tables and progress.
 
 rich is imported only by the functions that print tables, so that other commands start fast.
 """

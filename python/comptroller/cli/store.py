@@ -77,7 +77,10 @@ def _file(ctx: click.Context, param: click.Parameter, value: str) -> str:
 @click.command()
 @click.argument("dest", type=NamedPath(), callback=_file)
 @click.option(
-    "--with-keys", is_flag=True, help="Also copy the signing keys, and the clients of the server."
+    "--with-keys",
+    is_flag=True,
+    help="Also copy the signing keys, the clients of the server, and the keys of webhooks and of "
+    "checkpoints.",
 )
 @db_option
 @json_option
