@@ -22,6 +22,7 @@ from typing import Any
 import comptroller
 import pytest
 from comptroller import Service
+from comptroller.bulk.archiving import first_unarchived
 from examples import GROUP, ndjson, short_line
 from places import SUPPORT
 from power_operations import make_earlier_store, write_inputs
@@ -335,7 +336,7 @@ def is_archived(svc: Service, file: Path) -> bool:
 
     rows = duckdb.execute(f"SELECT max(sequence) FROM '{file}'").fetchone()
     assert rows is not None
-    return svc.journal.first() > int(rows[0])
+    return first_unarchived(svc.journal) > int(rows[0])
 
 
 def test_deliveries(tmp_path: Path, killer: Killer, figures: dict[str, Any]) -> None:

@@ -117,7 +117,7 @@ def archive(journal: Journal, before: Timestamp, out: str) -> Archived:
     if Path(out).suffix.lower() != ".parquet":
         raise invalid("out", f"{out} names no Parquet file; end it in .parquet")
     refuse_existing(out)
-    first = journal.first()
+    first = first_unarchived(journal)
     written: os.stat_result | None = None
     try:
         with TemporaryDirectory() as folder, whole_file(out) as part:
@@ -142,6 +142,11 @@ def archive(journal: Journal, before: Timestamp, out: str) -> Archived:
     return archived
 
 
+def first_unarchived(journal: Journal) -> int:
+    """Returns the sequence number of the first entry that is not archived, for the operator."""
+    return journal.list(limit=1)[0].sequence
+
+
 def _remove_unneeded(journal: Journal, first: int, out: str, written: os.stat_result) -> None:
     """Removes the file of an archive that failed, if the store still has its entries.
 
@@ -149,7 +154,7 @@ def _remove_unneeded(journal: Journal, first: int, out: str, written: os.stat_re
     file that another program wrote in its place stays.
     """
     with suppress(Error, OSError):
-        if journal.first() == first and os.path.samestat(Path(out).stat(), written):
+        if first_unarchived(journal) == first and os.path.samestat(Path(out).stat(), written):
             Path(out).unlink()
 
 
@@ -179,7 +184,7 @@ def verify_archives(
         with Path(path).open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         roots[tree.size] = path, tree.root(), sha256
-    if tree.size < journal.first():
+    if tree.size < first_unarchived(journal):
         raise invalid("archives", f"the file with entry {tree.size} is missing")
     for end, (path, *written) in roots.items():
         archive = archives.get(end, {})

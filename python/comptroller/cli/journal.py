@@ -48,9 +48,11 @@ def list_entries(
     as_json: bool,
 ) -> None:
     """List entries in order of commit."""
+    from comptroller.bulk.archiving import first_unarchived
+
     with screen.existing_store(db) as svc:
         entries = svc.journal.list(resource=resource, id=id, after=after, limit=limit)
-        first = svc.journal.first()
+        first = first_unarchived(svc.journal)
     if as_json:
         screen.write_json({"items": msgspec.to_builtins(entries)})
         return

@@ -176,10 +176,6 @@ class Journal:
         """
         return self.moved_records([member_text(member, id)])
 
-    def first(self) -> int:
-        """Returns the sequence number of the first entry that is not archived."""
-        return self.list(limit=1)[0].sequence
-
     def show(self, sequence: int) -> JournalEntry:
         """Returns an entry. Raises NotFound."""
         return entry_of(self.prove(sequence))
@@ -223,7 +219,7 @@ class Journal:
                 webhook has not had the events of these entries.
             Unavailable, OutcomeUnknown: the store did not delete the entries in time, or its disk
                 or connection failed meanwhile. The file is kept, because it may be all that has
-                them; `first` says whether the store has them still.
+                them; the first entry of `list` is a later one if the store no longer has them.
             MissingExtra: DuckDB is not installed.
         """
         from comptroller.bulk.archiving import archive
