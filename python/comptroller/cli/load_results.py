@@ -47,12 +47,12 @@ def show_faults(result: LoadResult, advice: str | None = None) -> None:
     """Print the first rejected lines, the advice on the others, and the unknown members."""
     if result.rejections:
         click.echo()
-        screen.show(rejections(result))
+        screen.show(_rejections(result))
         left = result.rejected - min(len(result.rejections), _SHOWN_REJECTIONS)
         if left:
             click.echo(f"... and {left:,} more; {advice or '--rejects FILE.csv writes all'}")
             click.echo()
-            screen.show(summary(result))
+            screen.show(_summary(result))
     if result.unknown_members:
         unknown = screen.table("~member", ">lines", title="Unknown members, ignored")
         for name, lines in result.unknown_members.items():
@@ -61,7 +61,7 @@ def show_faults(result: LoadResult, advice: str | None = None) -> None:
         screen.show(unknown)
 
 
-def summary(result: LoadResult) -> Any:
+def _summary(result: LoadResult) -> Any:
     """Return the number of rejected lines by reason as a table."""
     groups = screen.table(
         "member", "code", ">lines", ">first", "~first reason", title="All rejected lines"
@@ -73,7 +73,7 @@ def summary(result: LoadResult) -> Any:
     return groups
 
 
-def rejections(result: LoadResult) -> Any:
+def _rejections(result: LoadResult) -> Any:
     """Return the first rejected lines as a table."""
     listed = screen.table(">line", "code", "~why", title="Rejected")
     for rejection in result.rejections[:_SHOWN_REJECTIONS]:

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from comptroller.cli import screen
-from comptroller.cli.load_results import account, members, rejections
+from comptroller.cli.load_results import account, members, show_faults
 from comptroller.cli.options import db_and_state_options, json_option
 from comptroller.cli.parameters import Kind
 from comptroller.display.html import printable
@@ -228,8 +228,8 @@ def _pull_all(
 def _show(results: dict[str, LoadResult], hidden: list[str]) -> None:
     screen.show(account(results))
     for kind, result in results.items():
-        if result.rejections:
+        if result.rejections or result.unknown_members:
             click.echo(f"\n{kind}:")
-            screen.show(rejections(result))
+            show_faults(result, "with --json, pull lists up to 1,000")
     if hidden:
         click.echo(f"\nThe client may not read {', '.join(hidden)}.")

@@ -204,6 +204,20 @@ def test_rejected_lines_are_shown_and_set_the_exit_code(run: Run, tmp_path: Path
         assert re.search(r"^ +1  already-exists +", output, re.MULTILINE)
 
 
+def test_many_rejected_lines_are_summed_by_reason(run: Run, tmp_path: Path) -> None:
+    from serving import serving
+
+    for name, amount in (("there.db", "1"), ("here.db", "7")):
+        with comptroller.open(tmp_path / name) as service:
+            load(service, "claims", *(claim(id=f"c-{n}", amount=amount) for n in range(25)))
+    with serving("--auth", "off", "--db", "there.db", cwd=tmp_path) as there:
+        ended = run("pull", "--from", there.address, "claims", "--db", "here.db")
+    assert ended.code == 1
+    assert "... and 5 more; with --json, pull lists up to 1,000\n" in ended.out
+    summary = ended.out.partition("All rejected lines")[2]
+    assert re.search(r"already-exists +25 +1 ", summary), ended.out
+
+
 def test_credentials_come_from_the_environment(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
