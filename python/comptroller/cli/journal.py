@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 import msgspec
@@ -36,7 +38,13 @@ def journal() -> None:
 )
 @click.option("--id", metavar="ID", help="Only entries of the record with this id.")
 @click.option("--after", type=int, help="Only entries after this sequence number.")
-@click.option("--limit", type=click.IntRange(1), default=100, show_default=True)
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="The most entries to list.",
+)
 @db_option
 @json_option
 def list_entries(
@@ -95,24 +103,46 @@ def _change(entry: JournalEntry) -> str:
 @journal.command()
 @click.argument("sequence", type=click.IntRange(0))
 @db_option
-def show(sequence: int, db: str) -> None:
-    """Show an entry and the proof that it is in the journal, as JSON."""
-    _write_proof(sequence, db)
+@json_option
+def show(sequence: int, db: str, as_json: bool) -> None:
+    """Show an entry: its members, and the values before and after the change."""
+    with screen.existing_store(db) as svc:
+        entry = svc.journal.show(sequence)
+    if as_json:
+        screen.write_json(msgspec.to_builtins(entry))
+        return
+    members = msgspec.structs.asdict(entry)
+    before, after = members.pop("before") or {}, members.pop("after") or {}
+    shown = screen.table("member", "~value")
+    for name, value in _flattened(members):
+        shown.add_row(name, screen.format_value(value))
+    changed = screen.table("member", "~before", "~after")
+    for name in sorted(before.keys() | after.keys()):
+        values = [before.get(name, "unset"), after.get(name, "unset")]
+        changed.add_row(name, *screen.format_cells(values))
+    screen.show(shown, *([changed] if changed.rows else []))
+
+
+def _flattened(members: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    """Yields the members that have a value, and those of objects, such as ``batch.lines``."""
+    for name, value in members.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}.{inner}", each) for inner, each in _flattened(value))
+        elif isinstance(value, list):
+            yield name, json.dumps(value, ensure_ascii=False)
+        elif value is not None:
+            yield name, value
 
 
 @journal.command()
 @click.argument("sequence", type=click.IntRange(0))
 @db_option
 def prove(sequence: int, db: str) -> None:
-    """Prove that an entry is in the journal; prints JSON, as show does.
+    """Prove that an entry is in the journal: prints it with its proof, as JSON.
 
     Others check the proof without the store: the SHA-256 of a zero byte and "entry" is leaf
     "sequence" of the Merkle tree with "size" and "root" (RFC 9162, section 2.1.3.2).
     """
-    _write_proof(sequence, db)
-
-
-def _write_proof(sequence: int, db: str) -> None:
     with screen.existing_store(db) as svc:
         screen.write_json(msgspec.to_builtins(svc.journal.prove(sequence)))
 
@@ -248,10 +278,10 @@ def evidence(db: str, identity: str | None, group: str | None, out: str, as_json
 
     Others check it without the store: index.html explains how.
 
-    
+    \b
     comptroller evidence --identity alice --out evidence-alice
     comptroller journal check-evidence evidence-alice
-    """
+    """  # noqa: D301
     if (identity is None) == (group is None):
         raise click.UsageError("give one of --identity and --group")
     with screen.store_with_keys(db) as svc, screen.waiting("verifying the store"):

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import comptroller
 import pytest
@@ -40,6 +41,22 @@ def test_every_command_has_help(run: Run, command: str) -> None:
     assert "\\b" not in ended.out
     examples = [line for line in ended.out.splitlines() if re.match("  comptroller ", line)]
     assert all(line.count("comptroller ") == 1 for line in examples)
+
+
+def test_every_option_has_help() -> None:
+    from comptroller.cli.program import program
+
+    commands: list[tuple[str, Any]] = [("", program)]
+    without = []
+    for name, command in commands:
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for each in command.list_commands(context):
+                commands.append((f"{name} {each}", command.get_command(context, each)))
+        options = (each for each in command.params if isinstance(each, click.Option))
+        without += [f"{name} {each.opts}" for each in options if not (each.help or each.hidden)]
+    assert len(commands) > len(COMMANDS)
+    assert without == []
 
 
 def test_a_folder_is_loaded_with_one_command(run: Run, tmp_path: Path) -> None:
