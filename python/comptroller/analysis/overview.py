@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from comptroller import arguments
 from comptroller.analysis.parameters import COMMON_PARAMETERS
 from comptroller.analysis.registry import NAMES, REPORTS, Definition
 from comptroller.analysis.report import Report
@@ -26,16 +27,18 @@ class Finding(NamedTuple):
     text: str
     report: str
     given: Mapping[str, Any]
+    #: The arguments of the command line that name the store and the caller.
+    store: Sequence[str] = ()
 
     @property
     def command(self) -> str:
         """The command that shows the details."""
-        arguments = ["comptroller", "report", self.report.replace("_", "-")]
+        words = ["comptroller", "report", self.report.replace("_", "-")]
         for name, value in self.given.items():
             for each in value if isinstance(value, (list, tuple, set, frozenset)) else [value]:
-                shown = f"{each:%Y-%m-%dT%H:%M:%S.%fZ}" if isinstance(each, datetime) else str(each)
-                arguments += [f"--{name.replace('_', '-')}", shown]
-        return shlex.join(arguments)
+                shown = arguments.text(name, each) if isinstance(each, datetime) else str(each)
+                words += [f"--{name.replace('_', '-')}", shown]
+        return shlex.join([*words, *self.store])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,6 +49,10 @@ class Overview:
     findings: Sequence[Finding]
     left_out: Mapping[str, str]
     title = "Overview"
+
+    def with_store(self, store: Sequence[str]) -> Overview:
+        """Returns the overview with arguments that name the store in the command of a finding."""
+        return replace(self, findings=[each._replace(store=store) for each in self.findings])
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the rows of each table, the findings, and the reasons of omitted reports."""
@@ -143,7 +150,11 @@ def _outside(frame: pl.DataFrame) -> _Found:
     unusual = newest.sort(pl.col("deviation").abs(), descending=True, nulls_last=True)
     row = unusual.row(0, named=True)
     month = str(row["month"])[:7]  # strftime pads no years before 1000
-    how = "claims without a balance"
+    how = (
+        "claims without a balance"
+        if row["average_holdings"] == 0
+        else "most groups claimed nothing"
+    )
     if row["deviation"] is not None:
         how = f"{row['deviation']:+.1%} from the median"
     groups = _plural(newest["group"].n_unique(), "group")

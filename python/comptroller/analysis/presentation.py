@@ -146,8 +146,8 @@ def _totals(report: ReportRows, rows: polars.DataFrame) -> polars.DataFrame | No
     """Returns the sums of the columns that can be added, as one row; None if there is none.
 
     Amounts are added if all rows have one asset, and their sum has at most 20 digits before the
-    point. By address a claim counts several times, so nothing can be added; a statement has its own
-    row for the month.
+    point. By address a claim counts several times, and in a history in each of its events, so
+    nothing can be added; a statement has its own row for the month.
     """
     by_asset = "asset" in rows.columns and rows["asset"].n_unique() > 1
     units = {name: each.unit for name, each in report.definition.columns.items()}
@@ -163,6 +163,7 @@ def _totals(report: ReportRows, rows: polars.DataFrame) -> polars.DataFrame | No
         len(rows) < 2
         or not added
         or "address" in report.by
+        or report.definition.has_changes
         or ("day" in units and "last_claim" in units)
     ):
         return None

@@ -5,7 +5,6 @@ The subcommands are made from the registry on demand, so that other commands do 
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from comptroller.cli import screen
-from comptroller.cli.options import DEFAULT_DB, db_arguments, db_option, json_option
+from comptroller.cli.options import db_arguments, db_option, json_option
 from comptroller.cli.parameters import NamedPath
 from comptroller.display import numbers
 from comptroller.display.html import printable
@@ -168,7 +167,13 @@ def _add_shared_options(command: Any) -> Any:
             metavar="FILE",
             help="Write all rows to FILE, by its suffix: .csv, .xlsx, .parquet or .html.",
         ),
-        click.option("--customer", metavar="ID", help="Only records of this customer."),
+        click.option(
+            "--customer",
+            "customers",
+            metavar="ID",
+            multiple=True,
+            help="Only records of this customer; repeatable.",
+        ),
     ):
         command = add(command)
     return command
@@ -203,7 +208,7 @@ def _is_given(ctx: click.Context, name: str) -> bool:
 def _report(
     definition: Definition,
     db: str,
-    customer: str | None,
+    customers: tuple[str, ...],
     html: str | None,
     out: str | None,
     as_json: bool,
@@ -217,10 +222,7 @@ def _report(
         _require_html()
     with (
         screen.waiting("running the report"),
-        _running(definition, db, customer, given) as (
-            svc,
-            ran,
-        ),
+        _running(definition, db, customers, given) as (svc, ran),
     ):
         if html is not None:
             _write_html([ran], html, f"{ran.title}: {db}", _as_of(svc))
@@ -238,28 +240,29 @@ def _report(
 
 @contextmanager
 def _running(
-    definition: Definition, db: str, customer: str | None, given: Mapping[str, Any]
+    definition: Definition, db: str, customers: tuple[str, ...], given: Mapping[str, Any]
 ) -> Iterator[tuple[Service, Report]]:
     """Yield an open store, and the report of it.
 
-    A report that clients may not run is that of the operator for the customer.
+    The report of one customer is that of its client. If clients may not run it, or not by customer,
+    and if there are several customers, it is that of the operator for them.
     """
-    with screen.existing_store(db, customer) as svc:
-        try:
-            ran = getattr(svc.reports, definition.name)(**given)
-        except Forbidden:
-            if customer is None:
-                raise
-        else:
-            yield svc, ran
-            return
+    if len(customers) == 1 and "customer" not in given.get("by", ()):
+        with screen.existing_store(db, *customers) as svc:
+            try:
+                ran = getattr(svc.reports, definition.name)(**given)
+            except Forbidden:
+                pass
+            else:
+                yield svc, ran
+                return
     with screen.existing_store(db) as svc:
-        yield svc, getattr(svc.reports, definition.name)(**given, customer=customer)
+        yield svc, getattr(svc.reports, definition.name)(**given, customer=customers or None)
 
 
 def _overview(
     db: str,
-    customer: str | None,
+    customers: tuple[str, ...],
     html: str | None,
     out: str | None,
     as_json: bool,
@@ -270,11 +273,17 @@ def _overview(
         raise click.UsageError(f"--out {table}: name a report; a page of all reports is .html")
     if html is not None:
         _require_html()
-    with screen.existing_store(db, customer) as svc, screen.waiting("running the reports"):
+    client = customers[0] if len(customers) == 1 else None
+    if client is None:
+        common["customer"] = customers or None
+    store = [*([] if client is None else ["--customer", client]), *db_arguments(db)]
+    with screen.existing_store(db, client) as svc, screen.waiting("running the reports"):
         if html is None:
-            first = svc.reports.overview(**common)
+            first = svc.reports.overview(**common).with_store(store)
             as_of = _as_of(svc)
         else:
+            from comptroller.analysis.overview import Overview
+
             written: list[str] = []
             left_out: dict[str, str] = {}
 
@@ -284,7 +293,7 @@ def _overview(
                         left_out[name] = part.detail
                     else:
                         written.append(name)
-                        yield part
+                        yield part.with_store(store) if isinstance(part, Overview) else part
 
             _write_html(permitted_reports(), html, f"Reports on {db}", _as_of(svc))
     if html is not None:
@@ -293,7 +302,7 @@ def _overview(
     elif as_json:
         screen.write_json(_plain(first.to_dict()))
     else:
-        draw_overview(first, db, has_claims=as_of is not None)
+        _draw_overview(first, has_claims=as_of is not None)
 
 
 def _show_left_out(left_out: Mapping[str, str]) -> None:
@@ -342,7 +351,7 @@ def draw(report: Report) -> None:
         click.echo(f"... and {left:,} more; --out FILE writes all")
 
 
-def draw_overview(overview: Overview, db: str = DEFAULT_DB, *, has_claims: bool = True) -> None:
+def _draw_overview(overview: Overview, *, has_claims: bool) -> None:
     """Print an overview: its tables, then the findings with their commands."""
     from comptroller.analysis.formatting import columns_of
 
@@ -356,8 +365,7 @@ def draw_overview(overview: Overview, db: str = DEFAULT_DB, *, has_claims: bool 
     out = screen.console()
     for finding in overview.findings:
         out.print(printable(finding.text))
-        command = shlex.join([*shlex.split(finding.command), *db_arguments(db)])
-        out.print(f"    {printable(command)}", soft_wrap=True)
+        out.print(f"    {printable(finding.command)}", soft_wrap=True)
     if overview.tables and not overview.findings:
         click.echo("Nothing unusual was found.")
 

@@ -259,6 +259,16 @@ def test_a_notebook_shows_the_chart_and_the_table(reports: dict[str, Report]) ->
         assert ("<svg" in shown, "<table" in shown) == (len(report) > 0,) * 2, name
 
 
+def test_the_events_of_a_history_have_no_total(operator: comptroller.Service, open_as: Any) -> None:
+    times = {f"{name}_at": at(minutes) for minutes, name in enumerate(("created", "submitted"))}
+    ended = {"onchain_status": "CONFIRMED", "confirmed_at": at(60)}
+    load(operator, "claims", claim(id="c", amount="10", **times, **ended))
+    report = open_as(customer="default").reports.history("c", until=at(days=1))
+    assert report.to_polars()["amount"].null_count() == 0
+    assert len(report) == 3
+    assert "<tfoot>" not in report.html()
+
+
 def test_a_total_of_more_than_20_digits_is_left_empty(operator: comptroller.Service) -> None:
     large = {"amount": "90000000000000000000", "onchain_status": "CONFIRMED", "asset_type": "ETH"}
     load(operator, "claims", *(claim(**large, blockchain=chain) for chain in ("INK", "SOLANA")))

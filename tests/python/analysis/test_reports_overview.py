@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import comptroller
 import pytest
@@ -90,6 +91,24 @@ def test_a_group_outside_the_tolerance_is_found(store: comptroller.Service) -> N
         f"2026-01: 1 group outside the tolerance; most unusual {GROUPS[1]} (+1"
     )
     assert found.command == "comptroller report reconciliation --month 2026-01"
+
+
+def test_a_group_that_alone_claims_is_not_said_to_lack_a_balance(
+    store: comptroller.Service,
+) -> None:
+    owner = {"payout_group_id": GROUPS[0]}
+    moved = [made(day, **owner) for day in range(31, 40)]
+    load(store, "claims", *moved)
+    texts = [each.text for each in store.reports.overview(since="2026-02-01").findings]
+    assert f"2026-02: 1 group outside the tolerance; most unusual {GROUPS[0]}" in texts[0]
+    assert texts[0].endswith("(most groups claimed nothing)")
+
+
+def test_the_command_of_a_finding_has_times_in_utc(store: comptroller.Service) -> None:
+    load(store, "claims", *(made(7, number) for number in range(30)))
+    since = at().astimezone(ZoneInfo("Europe/Zurich"))
+    commands = [each.command for each in store.reports.overview(since=since).findings]
+    assert "comptroller report anomalies --since 2026-01-01T00:00:00.000000Z" in commands
 
 
 def test_a_day_outside_the_band_is_found(store: comptroller.Service) -> None:

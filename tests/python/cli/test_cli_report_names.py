@@ -159,6 +159,39 @@ def test_an_operator_report_of_a_customer_is_run_by_the_operator(run: Run) -> No
     assert run(*words, "--customer", "acme").json["rows"] == []
 
 
+def test_the_commands_of_an_overview_name_its_store_and_its_customer(
+    run: Run, tmp_path: Path
+) -> None:
+    noon = {"submitted_at": "2026-01-31T12:00:00Z", "created_at": "2026-01-31T12:00:00Z"}
+    paid = {"onchain_status": "CONFIRMED", "confirmed_at": "2026-01-31T12:00:30Z", **noon}
+    waits = {"onchain_status": "SUBMITTED", "submitted_at": "2026-01-31T13:00:00Z"}
+    ours = ("c2", "c3", "c4")
+    given = lines(
+        *(claim(f"paid-{each}", customer_id=each, **paid) for each in ours),
+        *(claim(f"waits-{each}", customer_id=each, **waits) for each in ours),
+        *(claim(f"new-{each}", customer_id=each, created_at="2026-02-01") for each in ours),
+    )
+    assert run("load", "claims", "-", "--db", "three.db", given=given).code == 0
+    words = ("report", "--customer", "c2", "--customer", "c3", "--db", "three.db")
+    command = "comptroller report stuck-claims --customer c2 --customer c3 --db three.db"
+    assert command in run(*words).out
+    assert command in [each["command"] for each in run(*words, "--json").json["findings"]]
+    assert run(*words, "--html", "all.html").code == 0
+    assert command in (tmp_path / "all.html").read_text(encoding="utf-8")
+    ids = [row["id"] for row in run(*shlex.split(command)[1:], "--json").json["rows"]]
+    assert {"waits-c2", "waits-c3"} <= {*ids}
+    assert "waits-c4" not in ids
+    one = "comptroller report stuck-claims --customer c4 --db three.db"
+    assert one in run("report", "--customer", "c4", "--db", "three.db").out
+
+
+@pytest.mark.parametrize("keys", ["customer", "customer,month"])
+def test_the_report_of_a_customer_may_name_it(run: Run, keys: str) -> None:
+    words = ("report", "claims-summary", "--by", keys, "--customer", "acme", "--json")
+    rows = run(*words).json["rows"]
+    assert {(row["customer"], row["claims"]) for row in rows} == {("acme", 1)}
+
+
 def test_an_overview_without_claims_says_so(run: Run) -> None:
     assert run("report", "--customer", "nobody").out == "There are no claims.\n"
 
