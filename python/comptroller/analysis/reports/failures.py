@@ -37,8 +37,9 @@ class FailuresReports(Runner):
 
         A claim waits from its submission, or from its creation if it is PENDING or has no time of
         submission. It is listed if it waits longer than the threshold of its chain: the time within
-        which the given share of the chain's CONFIRMED claims, whatever the filters, were confirmed
-        after their submission. The filter status selects among PENDING and SUBMITTED.
+        which the given share of the chain's CONFIRMED claims, whatever the filters but within since
+        and until, were confirmed after their submission. The filter status selects among PENDING
+        and SUBMITTED.
 
         Args:
             as_of: the end of the waiting times; by default the newest change of a claim.
@@ -99,8 +100,8 @@ class FailuresReports(Runner):
         """Why did claims fail, and how many failures did a later claim recover?
 
         FAILED claims by their message. A later CONFIRMED claim of the same group and asset recovers
-        a failure, whatever the filters: it includes its rewards. The filter status selects FAILED
-        or nothing.
+        a failure, whatever the filters: it includes its rewards. One that was created outside since
+        and until recovers none. The filter status selects FAILED or nothing.
 
         Args:
             by: the keys to group by, from status, chain, asset, jurisdiction, group, address,
@@ -162,8 +163,8 @@ class FailuresReports(Runner):
 
         The FAILED claims of a schedule that were created after its last CONFIRMED claim. A schedule
         is listed if it has at least the given minimum of them. Filters select failures; the last
-        CONFIRMED claim is taken from all claims of the schedule. The filter status selects FAILED
-        or nothing.
+        CONFIRMED claim is taken from all claims of the schedule within since and until. The filter
+        status selects FAILED or nothing.
 
         Args:
             least: the minimum number of failures of a schedule.
@@ -186,7 +187,7 @@ class FailuresReports(Runner):
             last_message: the message of the last failure (text).
             first_at: when the first failure was created (time).
             last_at: when the last failure was created (time).
-            confirmed_at: when the last CONFIRMED claim was created; null if none (time).
+            confirmed_at: when this CONFIRMED claim was created; null if there is none (time).
         """
         common = {
             "status": status,

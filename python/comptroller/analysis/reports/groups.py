@@ -165,9 +165,10 @@ class GroupsReports(Runner):
     ) -> Report:
         """How many of the groups that first claimed in a month still claim in later months?
 
-        A group's month is the month in which it created its first claim of the asset. Its age in a
-        later month is the number of months in between. It is active in a month in which it created
-        a claim. Only confirmed_amount was paid.
+        A group's month is the month in which it created its first claim of the asset that the
+        filters, since and until select. Its age in a later month is the number of months in
+        between. It is active in a month in which it created such a claim. Only confirmed_amount was
+        paid.
 
         Args:
             status: only claims of these statuses: PENDING or SUBMITTED or CONFIRMED or FAILED.

@@ -37,10 +37,10 @@ class RecordsReports(Runner):
         active = all controls created - all controls deleted, up to the end of the period.
         median_days is the time within which half of the controls created in the period are deleted.
         A control that is still active counts as lasting longer than from its creation to the newest
-        time of all controls (the Kaplan-Meier estimate). Controls created outside since and until
-        are excluded, also from active. A control deleted before it was created counts as deleted
-        when it was created. A control has neither status nor chain, asset, jurisdiction or payout
-        group, so these filters select none.
+        time of all selected controls (the Kaplan-Meier estimate). Controls created outside since
+        and until are excluded, also from active. A control deleted before it was created counts as
+        deleted when it was created. A control has neither status nor chain, asset, jurisdiction or
+        payout group, so these filters select none.
 
         Args:
             by: the keys to group by, from customer, hour, day, week, month, quarter, year.

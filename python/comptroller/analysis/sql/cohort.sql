@@ -2,9 +2,9 @@
 -- How many of the groups that first claimed in a month still claim in later months?
 -- Without rows: there are no claims that the filters select.
 --
--- A group's month is the month in which it created its first claim of the asset. Its age in a later
--- month is the number of months in between. It is active in a month in which it created a claim.
--- Only confirmed_amount was paid.
+-- A group's month is the month in which it created its first claim of the asset that the filters,
+-- since and until select. Its age in a later month is the number of months in between. It is active
+-- in a month in which it created such a claim. Only confirmed_amount was paid.
 --
 -- month (date): the month of the first claim
 -- age_months (count): the number of months since then; 0 in that month

@@ -4,7 +4,8 @@
 --
 -- The FAILED claims of a schedule that were created after its last CONFIRMED claim. A schedule is
 -- listed if it has at least the given minimum of them. Filters select failures; the last CONFIRMED
--- claim is taken from all claims of the schedule. The filter status selects FAILED or nothing.
+-- claim is taken from all claims of the schedule within since and until. The filter status selects
+-- FAILED or nothing.
 --
 -- $least (count = 3): the minimum number of failures of a schedule
 -- schedule (text): the schedule
@@ -13,7 +14,7 @@
 -- last_message (text): the message of the last failure
 -- first_at (time): when the first failure was created
 -- last_at (time): when the last failure was created
--- confirmed_at (time): when the last CONFIRMED claim was created; null if none
+-- confirmed_at (time): when this CONFIRMED claim was created; null if there is none
 WITH latest AS (
   SELECT schedule, max(created_at) FILTER (WHERE status = 'CONFIRMED') AS last_confirmed_at
   FROM every_claim

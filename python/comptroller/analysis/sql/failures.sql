@@ -3,8 +3,8 @@
 -- Without rows: no claim that the filters select has FAILED.
 --
 -- FAILED claims by their message. A later CONFIRMED claim of the same group and asset recovers a
--- failure, whatever the filters: it includes its rewards. The filter status selects FAILED or
--- nothing.
+-- failure, whatever the filters: it includes its rewards. One that was created outside since and
+-- until recovers none. The filter status selects FAILED or nothing.
 --
 -- error_message (text): the message; null if there is none
 -- failures (count): the number of FAILED claims with this message

@@ -4,8 +4,9 @@
 --
 -- A claim waits from its submission, or from its creation if it is PENDING or has no time of
 -- submission. It is listed if it waits longer than the threshold of its chain: the time within
--- which the given share of the chain's CONFIRMED claims, whatever the filters, were confirmed after
--- their submission. The filter status selects among PENDING and SUBMITTED.
+-- which the given share of the chain's CONFIRMED claims, whatever the filters but within since and
+-- until, were confirmed after their submission. The filter status selects among PENDING and
+-- SUBMITTED.
 --
 -- $as_of (time?): the end of the waiting times; by default the newest change of a claim
 -- $percentile (share = 0.99): the share of the threshold, by nearest rank; above 0, at most 1
