@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <string>
 
 #include "model/ascii.hpp"
 #include "model/error.hpp"
@@ -12,6 +13,7 @@ namespace comptroller::rules {
 
 namespace {
 
+constexpr std::size_t max_event_types = 100;
 constexpr std::string_view statuses = "orchestration.";  // and a status in lower case
 struct EventType {
   std::string_view name;
@@ -112,6 +114,11 @@ void check_webhook_url(std::string_view url, bool is_of_client) {
 }
 
 void check_event_types(const EventTypes& patterns) {
+  if (patterns.size() > max_event_types) {
+    throw Error::invalid("event_types", "has " + std::to_string(patterns.size()) +
+                                            " types; give at most " +
+                                            std::to_string(max_event_types));
+  }
   for (const Label& pattern : patterns) {
     if (!tables_of_events({pattern}).empty()) continue;
     std::array<std::string_view, event_types.size()> names;

@@ -2,6 +2,7 @@
 #include "store/webhooks.hpp"
 
 #include <limits>
+#include <tuple>
 
 #include "json/canonical.hpp"
 #include "model/webhook_requests.hpp"
@@ -48,10 +49,23 @@ void require_readable(const Principal& principal, const EventTypes& patterns) {
   }
 }
 
+// About the size of a webhook as JSON.
+std::size_t size_of(const Webhook& webhook) {
+  constexpr std::size_t other_members = 400;
+  std::size_t size = other_members + webhook.url.value.size();
+  if (webhook.description) size += webhook.description->value.size();
+  if (webhook.status_reason) size += webhook.status_reason->value.size();
+  for (const Label& pattern : webhook.event_types) size += pattern.value.size();
+  return size;
+}
+
 Webhooks list_webhooks(Context& context, const ListWebhooks& request) {
   Webhooks webhooks;
+  std::size_t bytes = 0;
   for (auto& stored : store::webhooks_of(context.connection,
                                          listed_customer(context.principal, request.customer_id))) {
+    bytes += size_of(stored.record);
+    std::ignore = context.page_bytes.is_full(bytes);  // throws if the answer was to be short
     webhooks.items.push_back(std::move(stored.record));
   }
   return webhooks;
@@ -106,6 +120,9 @@ Webhook update_webhook(Context& context, const UpdateWebhook& request) {
   if (json::difference(stored.record, webhook).is_empty()) return webhook;
   webhook.updated_at = rules::changed_at(context.now, webhook.updated_at);
   store::update(context.changes(), stored, webhook);
+  const bool is_resumed =
+      webhook.status == WebhookStatus::active && stored.record.status != WebhookStatus::active;
+  if (is_resumed) store::restart_undelivered(context.connection, stored.key, context.now);
   if (!request.event_types.empty()) {
     forget_unselected_events(context.connection, {stored.key, webhook});
   }
@@ -202,7 +219,9 @@ Webhook replay(Context& context, const ReplayWebhook& request) {
     place = feed_position(context, *request.after);
     store::require_stored(connection, place);
   } else {
-    place = {.sequence = store::first_entry_since(connection, *request.since) - 1};
+    place = {.sequence =
+                 store::first_entry_since(connection, *request.since, stored.record.customer_id) -
+                 1};
   }
   // No event is skipped: those that were not considered yet follow anyway.
   if (place < store::considered(connection, stored.key)) {

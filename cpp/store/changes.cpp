@@ -2,6 +2,7 @@
 
 #include "model/hexadecimal.hpp"
 #include "store/journal.hpp"
+#include "store/tables.hpp"
 
 namespace comptroller::store {
 
@@ -31,15 +32,18 @@ void Changes::finish_batch(Batch about) {
   if (!is_batch_) return;
   NewEntry entry;
   BatchKeys keys;
-  for (const auto& [table, part] : batch_) {
-    if (part.tree.size() == 0) continue;
+  // In the order of the change feed, so that positions in it ascend.
+  for_each_table([&]<class R>() {
+    const auto found = batch_.find(R::table);
+    if (found == batch_.end() || found->second.tree.size() == 0) return;
+    const Part& part = found->second;
     keys.add(about.records.size(), part.keys);
     const journal::Hash root = part.tree.root();
     about.records.push_back({part.tree.size(), static_cast<std::uint64_t>(part.first_key),
-                             static_cast<std::uint64_t>(part.next_key - 1), std::string(table),
+                             static_cast<std::uint64_t>(part.next_key - 1), std::string(R::table),
                              text_of(HexadecimalDigits{journal::bytes_of(root)})});
     entry.record_hashes += part.record_hashes;
-  }
+  });
   is_batch_ = false;
   batch_.clear();
   if (about.records.empty() && !has_appended_ && journal_size(connection()) > 0) return;

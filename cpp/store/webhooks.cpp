@@ -1,5 +1,7 @@
 #include "store/webhooks.hpp"
 
+#include "store/client_lookups.hpp"
+#include "store/journal.hpp"
 #include "store/row_locks.hpp"
 #include "store/storage.hpp"
 #include "store/tables.hpp"
@@ -54,6 +56,20 @@ std::int64_t recorded_at(db::Connection& connection, std::int64_t sequence) {
   db::Query entry = connection.query("SELECT recorded_at FROM journal WHERE sequence = ?");
   if (!entry.bind(1, sequence).step()) throw Error::damaged("the journal lacks an entry");
   return entry.number(0);
+}
+
+// Returns the first entry with records of a customer that no archive has; without one, the entry of
+// the newest archive.
+std::int64_t first_own_entry(db::Connection& connection, const OwnerId& customer,
+                             std::int64_t archived) {
+  db::Query first = connection.query(
+      "SELECT min(sequence) FROM (SELECT min(sequence) AS sequence FROM journal"
+      " INDEXED BY journal_of_customer WHERE customer_id = ?1 AND sequence >= ?2"
+      " UNION ALL SELECT min(sequence) FROM journal_batch_keys"
+      " WHERE customer_id = ?1 AND sequence >= ?2) AS own");
+  first.bind(1, require_integer(key_of_customer(connection, customer.value))).bind(2, archived);
+  if (first.step() && !first.column(0).is_null()) return first.number(0);
+  return entry_of_newest_archive(connection);
 }
 
 // Selects the first entry of a range of sequences that is not of a load.
@@ -149,12 +165,14 @@ void set_considered(db::Connection& connection, std::int64_t key, const FeedPosi
       next.sequence, next.part, next.key, key);
 }
 
-std::int64_t first_entry_since(db::Connection& connection, Timestamp since) {
+std::int64_t first_entry_since(db::Connection& connection, Timestamp since,
+                               const std::optional<OwnerId>& customer) {
   const auto archived = static_cast<std::int64_t>(archived_size(connection));
   const auto size = static_cast<std::int64_t>(journal_size(connection));
   // Archived entries have earlier times than the first one that is left.
   if (archived > 0 && archived < size) {
-    const Timestamp first{recorded_at(connection, archived)};
+    const Timestamp first{recorded_at(
+        connection, customer ? first_own_entry(connection, *customer, archived) : archived)};
     if (since < first) {
       throw Error::invalid("since", "events from this time on may be in an archive; give " +
                                         to_string(first) +
@@ -205,6 +223,13 @@ void forget_undelivered(db::Connection& connection, std::int64_t webhook,
       "DELETE FROM webhook_deliveries"
       " WHERE webhook_key = ? AND sequence = ? AND part = ? AND key = ?",
       webhook, position.sequence, position.part, position.key);
+}
+
+void restart_undelivered(db::Connection& connection, std::int64_t key, Timestamp now) {
+  connection.run(
+      "UPDATE webhook_deliveries SET attempts = 0, first_attempt_at = NULL, next_attempt_at = ?"
+      " WHERE webhook_key = ? AND sequence >= 0 AND next_attempt_at IS NOT NULL",
+      now.microseconds, key);
 }
 
 void forget_all_undelivered(db::Connection& connection, std::int64_t webhook) {

@@ -37,7 +37,13 @@ bool move_considered(db::Connection& connection, std::int64_t key, const FeedPos
                      const FeedPosition& next);
 void set_considered(db::Connection& connection, std::int64_t key, const FeedPosition& next);
 // Returns the sequence of the first entry of the journal that was recorded at this time or later.
-std::int64_t first_entry_since(db::Connection& connection, Timestamp since);
+// Throws invalid if entries since then may be in an archive. A customer is told the time of the
+// first entry of its own that is not, or else that of the archive, but none of an entry of others.
+std::int64_t first_entry_since(db::Connection& connection, Timestamp since,
+                               const std::optional<OwnerId>& customer);
+
+// Delivers the events that wait for another attempt at once, as if it was their first.
+void restart_undelivered(db::Connection& connection, std::int64_t key, Timestamp now);
 
 // An event that is not delivered yet.
 struct Undelivered {

@@ -296,6 +296,24 @@ def test_it_is_paused_after_three_days_and_resumes(svc: comptroller.Service) -> 
     assert receiver.received[-1].headers["webhook-id"] == delivery.webhook_id
 
 
+def test_a_resumed_webhook_tries_as_if_for_the_first_time(svc: comptroller.Service) -> None:
+    """The three days before it is paused begin again."""
+    with Receiver(lambda _: 500) as receiver:
+        made = svc.webhooks.create(url=receiver.url)
+        svc.identities.put(id="alice")
+        with delivering(svc):
+            until(lambda: any(each.attempts for each in svc.webhooks.deliveries(made.id)))
+    svc.webhooks.update(made.id, status="PAUSED")
+    (paused,) = svc.webhooks.deliveries(made.id)
+    assert paused.first_attempt_at is not None
+    resumed = svc.webhooks.update(made.id, status="ACTIVE")
+    (event,) = svc.webhooks.deliveries(made.id)
+    assert (event.attempts, event.first_attempt_at) == (0, None)
+    assert event.next_attempt_at is not None
+    assert event.next_attempt_at <= resumed.updated_at
+    assert event.last_error == "the receiver answered 500"
+
+
 def test_a_receiver_that_is_gone_is_paused(svc: comptroller.Service) -> None:
     with Receiver(lambda _: 410) as receiver, delivering(svc):
         made = svc.webhooks.create(url=receiver.url)

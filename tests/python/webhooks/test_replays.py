@@ -147,6 +147,90 @@ def test_a_replay_keeps_earlier_events_that_were_not_delivered(svc: comptroller.
     assert kept.event_type == "identity.updated"
 
 
+@pytest.mark.parametrize("place", range(4))
+def test_a_replay_within_a_load_keeps_what_precedes_and_repeats_what_follows(
+    svc: comptroller.Service, place: int
+) -> None:
+    """A load of identities with flags also creates controls, which follow them in the feed."""
+    with Receiver(lambda received: 500 if "control" not in received.type else 204) as receiver:
+        made = svc.webhooks.create(url=receiver.url)
+        row = {"created_at": LONG_AGO, "user_disabled": True}
+        svc.load("identities", [{"id": f"identity-{number}", **row} for number in range(2)])
+        changes = svc.changes.list().items
+        assert [each.resource for each in changes] == ["identities"] * 2 + ["controls"] * 2
+        with delivering(svc):
+            receiver.take(4)
+            until(lambda: _considers_nothing(svc))
+        svc.webhooks.replay(made.id, after=changes[place].cursor)
+        kept = svc.webhooks.deliveries(made.id)
+        assert [each.event_type for each in kept] == ["identity.updated"] * min(place + 1, 2)
+        receiver.answering = lambda _received: 204
+        svc.webhooks.update(made.id, status="PAUSED")
+        svc.webhooks.update(made.id, status="ACTIVE")
+        earlier = len(receiver.received)
+        repeated = [*changes[:2], *changes[max(place + 1, 2) :]]
+        with delivering(svc):
+            again = receiver.take(earlier + len(repeated))[earlier:]
+    ids = [each.event["data"]["id"] for each in again]
+    assert sorted(ids) == sorted(each.id for each in repeated)
+
+
+def _considers_nothing(svc: comptroller.Service) -> bool:
+    """Whether all events were delivered or kept for later."""
+    from comptroller import _core
+
+    store, principal = svc.host.store_with_principal()
+    (webhook,) = _core.active_webhooks(store, principal)
+    return not _core.take_events(store, principal, webhook.key, webhook.considered, 9, 9).events
+
+
+def _report_all(svc: comptroller.Service) -> None:
+    """Reports that the only webhook has had all events."""
+    from comptroller import _core
+
+    store, principal = svc.host.store_with_principal()
+    assert _core.lease_delivery(store, principal, "tests", 60)
+    (webhook,) = _core.active_webhooks(store, principal)
+    batch = _core.take_events(store, principal, webhook.key, webhook.considered, 99, 99)
+    place, done = webhook.considered, [(each, True) for each in batch.events]
+    assert _core.report_deliveries(store, principal, "tests", webhook.key, place, batch.next, done)
+
+
+def test_a_client_learns_no_time_of_others_from_a_replay(
+    svc: comptroller.Service, tmp_path: Path
+) -> None:
+    pytest.importorskip("duckdb")
+
+    def archive(before: datetime) -> datetime:
+        """Returns the time of the archive's entry."""
+        svc.journal.archive(before=before, out=tmp_path / f"{before:%f}.parquet")
+        *_, entry = (each for each in svc.journal.list() if each.operation == "journal.archive")
+        return entry.recorded_at
+
+    def others_write() -> list[datetime]:
+        return [svc.identities.put(id=f"{n}", customer_id="globex").updated_at for n in range(4)]
+
+    svc.identities.put(id="own", customer_id="acme")
+    times = others_write()
+    made = svc.webhooks.create(url="https://hooks.example.com", customer_id="acme")
+    archive(before=times[2])
+    with comptroller.open(tmp_path / "store.db", customer="acme") as client:
+
+        def refused(since: datetime, told: datetime) -> None:
+            with pytest.raises(comptroller.InvalidRequest) as caught:
+                client.webhooks.replay(made.id, since=since)
+            assert f"give {told:%Y-%m-%dT%H:%M:%S.%f}Z or a later time" in caught.value.detail
+
+        refused(times[1], made.created_at)
+        refused(times[3], made.created_at)
+        client.webhooks.replay(made.id, since=made.created_at)
+        times = others_write()
+        _report_all(svc)
+        archived_at = archive(before=times[2])
+        refused(times[3], archived_at)
+        client.webhooks.replay(made.id, since=archived_at)
+
+
 @pytest.mark.parametrize(
     ("place", "code"),
     [

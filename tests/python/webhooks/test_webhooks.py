@@ -121,6 +121,28 @@ def test_a_type_that_no_event_has_is_refused(operator: comptroller.Service, patt
         operator.webhooks.create(url=URL, event_types=pattern)
 
 
+def test_a_webhook_has_at_most_100_types(operator: comptroller.Service) -> None:
+    made = operator.webhooks.create(url=URL, event_types=["claim.*"] * 100)
+    for write in (
+        lambda types: operator.webhooks.create(url=URL, event_types=types),
+        lambda types: operator.webhooks.update(made.id, event_types=types),
+    ):
+        with pytest.raises(comptroller.InvalidRequest, match=r"event_types: has 101 types; give"):
+            write(["claim.*"] * 101)
+
+
+def test_a_long_list_of_webhooks_is_no_short_read(tmp_path: Path) -> None:
+    """The event loop answers short reads itself."""
+    with comptroller.open(tmp_path / "store.db", customer="acme") as svc:
+        store, principal = svc.host.store_with_principal()
+        svc.webhooks.create(url=URL, event_types=["*"])
+        assert store.call_if_short(principal, "webhooks.list", [])
+        for _ in range(99):
+            svc.webhooks.create(url=URL, event_types=["identity.control.created"] * 100)
+        assert store.call_if_short(principal, "webhooks.list", []) is None
+        assert len(svc.webhooks.list()) == 100
+
+
 def refusal(
     act: Callable[[Any, str], object], svc: comptroller.Service, id: str
 ) -> tuple[object, ...]:
