@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
+#include <type_traits>
 
 #include "model/error.hpp"
 
@@ -12,7 +13,6 @@ namespace comptroller::service {
 
 namespace {
 
-constexpr unsigned char cursor_version = 2;
 constexpr int base64_variant = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
 
 using Position = std::array<unsigned char, 16>;  // created_at, key
@@ -21,12 +21,16 @@ using ShortNonce = std::array<unsigned char, crypto_shorthash_siphashx24_BYTES>;
 using Box = std::array<unsigned char,
                        std::tuple_size_v<Position> + crypto_aead_xchacha20poly1305_ietf_ABYTES>;
 
+template <class OwnNonce>
 struct Cursor {
-  unsigned char version = cursor_version;
-  ShortNonce nonce{};
+  static constexpr unsigned char own_version = std::is_same_v<OwnNonce, ShortNonce> ? 2 : 3;
+
+  unsigned char version = own_version;
+  OwnNonce nonce{};
   Box box{};
 };
-static_assert(sizeof(Cursor) == 1 + sizeof(ShortNonce) + sizeof(Box));
+static_assert(sizeof(Cursor<ShortNonce>) == 1 + sizeof(ShortNonce) + sizeof(Box));
+static_assert(sizeof(Cursor<Nonce>) == 1 + sizeof(Nonce) + sizeof(Box));
 
 const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
@@ -54,18 +58,58 @@ ShortNonce nonce_of(const CursorKeys& keys, std::string_view list, const Positio
   return nonce;
 }
 
-Nonce padded(const ShortNonce& nonce) {
+template <class OwnNonce>
+Nonce padded(const OwnNonce& nonce) {
   Nonce padded{};
   std::ranges::copy(nonce, padded.begin());
   return padded;
 }
 
-std::string text_of(const Cursor& cursor) {
+template <class OwnNonce>
+std::string text_of(const Cursor<OwnNonce>& cursor) {
   std::string text(sodium_base64_ENCODED_LEN(sizeof cursor, base64_variant), '\0');
   sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(&cursor),
                     sizeof cursor, base64_variant);
   text.pop_back();  // the terminating zero
   return text;
+}
+
+Position bytes_of(const store::Position& position) {
+  Position plain{};
+  write_number(plain.data(), position.created_at);
+  write_number(plain.data() + 8, position.key);
+  return plain;
+}
+
+template <class OwnNonce>
+std::string seal(const CursorKeys& keys, std::string_view list, const Position& plain,
+                 const OwnNonce& nonce) {
+  Cursor<OwnNonce> cursor{.nonce = nonce};
+  crypto_aead_xchacha20poly1305_ietf_encrypt(cursor.box.data(), nullptr, plain.data(), plain.size(),
+                                             bytes_of(list), list.size(), nullptr,
+                                             padded(nonce).data(), keys.encryption.data());
+  return text_of(cursor);
+}
+
+// Returns the position of a cursor with such a nonce; nullopt for any other text.
+template <class OwnNonce>
+std::optional<store::Position> open(const CursorKeys& keys, std::string_view list,
+                                    std::string_view text) {
+  Cursor<OwnNonce> cursor;
+  std::size_t size = 0;
+  const bool is_decoded =
+      sodium_base642bin(reinterpret_cast<unsigned char*>(&cursor), sizeof cursor, text.data(),
+                        text.size(), nullptr, &size, nullptr, base64_variant) == 0 &&
+      size == sizeof cursor && cursor.version == cursor.own_version &&
+      text_of(cursor) == text;  // the decoder accepts several texts for the same bytes
+  Position plain{};
+  if (!is_decoded ||
+      crypto_aead_xchacha20poly1305_ietf_decrypt(
+          plain.data(), nullptr, nullptr, cursor.box.data(), cursor.box.size(), bytes_of(list),
+          list.size(), padded(cursor.nonce).data(), keys.encryption.data()) != 0) {
+    return std::nullopt;
+  }
+  return store::Position{read_number(plain.data()), read_number(plain.data() + 8)};
 }
 
 }  // namespace
@@ -77,38 +121,28 @@ CursorKeys::CursorKeys(const Secret& secret) {
 
 std::string seal_cursor(const CursorKeys& keys, std::string_view list,
                         const store::Position& position) {
-  Position plain{};
-  write_number(plain.data(), position.created_at);
-  write_number(plain.data() + 8, position.key);
-  Cursor cursor{.nonce = nonce_of(keys, list, plain)};
-  crypto_aead_xchacha20poly1305_ietf_encrypt(cursor.box.data(), nullptr, plain.data(), plain.size(),
-                                             bytes_of(list), list.size(), nullptr,
-                                             padded(cursor.nonce).data(), keys.encryption.data());
-  return text_of(cursor);
+  const Position plain = bytes_of(position);
+  return seal(keys, list, plain, nonce_of(keys, list, plain));
+}
+
+std::string seal_unlike_cursor(const CursorKeys& keys, std::string_view list,
+                               const store::Position& position) {
+  Nonce nonce{};
+  randombytes_buf(nonce.data(), nonce.size());
+  return seal(keys, list, bytes_of(position), nonce);
 }
 
 std::optional<store::Position> open_cursor(const CursorKeys& keys, std::string_view list,
                                            std::string_view text, std::string_view parameter) {
   if (text.empty()) return std::nullopt;
-  Cursor cursor;
-  std::size_t size = 0;
-  const bool is_decoded =
-      sodium_base642bin(reinterpret_cast<unsigned char*>(&cursor), sizeof cursor, text.data(),
-                        text.size(), nullptr, &size, nullptr, base64_variant) == 0 &&
-      size == sizeof cursor && cursor.version == cursor_version &&
-      text_of(cursor) == text;  // the decoder accepts several texts for the same bytes
-  Position plain{};
-  const bool is_authentic =
-      is_decoded &&
-      crypto_aead_xchacha20poly1305_ietf_decrypt(
-          plain.data(), nullptr, nullptr, cursor.box.data(), cursor.box.size(), bytes_of(list),
-          list.size(), padded(cursor.nonce).data(), keys.encryption.data()) == 0;
-  if (!is_authentic) {
+  auto position = open<ShortNonce>(keys, list, text);
+  if (!position) position = open<Nonce>(keys, list, text);
+  if (!position) {
     throw Error::field(Code::invalid_cursor, parameter,
                        "is not a cursor of this list with these filters and this order; "
                        "send the request without a cursor");
   }
-  return store::Position{read_number(plain.data()), read_number(plain.data() + 8)};
+  return position;
 }
 
 }  // namespace comptroller::service

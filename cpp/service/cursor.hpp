@@ -27,9 +27,13 @@ struct CursorKeys {
 // have equal cursors.
 std::string seal_cursor(const CursorKeys& keys, std::string_view list,
                         const store::Position& position);
+// The same, but equal positions have different cursors, so that these do not tell whether the
+// position has moved.
+std::string seal_unlike_cursor(const CursorKeys& keys, std::string_view list,
+                               const store::Position& position);
 // Returns the position of a cursor of the same list; nullopt for an empty cursor, which is the
-// first page. Throws invalid_cursor, which names the parameter, for a text that seal_cursor did not
-// return for this list.
+// first page. Throws invalid_cursor, which names the parameter, for a text that neither of them
+// returned for this list.
 std::optional<store::Position> open_cursor(const CursorKeys& keys, std::string_view list,
                                            std::string_view text,
                                            std::string_view parameter = "page_cursor");

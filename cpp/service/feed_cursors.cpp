@@ -23,21 +23,28 @@ std::string describe_feed(const Context& context) {
   return "changes.list\n" + context.principal.customer.value_or("");
 }
 
+store::Position sealed(const FeedPosition& position) {
+  return {position.sequence * (part_mask + 1) + position.part, position.key};
+}
+
 }  // namespace
 
 PageCursor feed_cursor(const Context& context, const FeedPosition& position) {
-  const std::int64_t place = position.sequence * (part_mask + 1) + position.part;
-  return {seal_cursor(context.cursor_keys, describe_feed(context), {place, position.key})};
+  return {seal_cursor(context.cursor_keys, describe_feed(context), sealed(position))};
+}
+
+PageCursor end_cursor(const Context& context, const FeedPosition& end) {
+  return {seal_unlike_cursor(context.cursor_keys, describe_feed(context), sealed(end))};
 }
 
 FeedPosition feed_position(const Context& context, const PageCursor& cursor) {
   const auto size = static_cast<std::int64_t>(store::journal_size(context.connection));
   if (cursor.value == end_of_feed) return {.sequence = size - 1};
-  const auto sealed =
+  const auto opened =
       open_cursor(context.cursor_keys, describe_feed(context), cursor.value, "after");
-  if (!sealed) return {};
-  const FeedPosition position{sealed->created_at >> part_bits, sealed->created_at & part_mask,
-                              sealed->key};
+  if (!opened) return {};
+  const FeedPosition position{opened->created_at >> part_bits, opened->created_at & part_mask,
+                              opened->key};
   if (position.sequence >= size) {
     throw Error::field(Code::invalid_cursor, "after",
                        "is behind the end of the feed, because an older backup was restored; send "

@@ -46,7 +46,7 @@ ChangePage list_changes(Context& context, const ListChanges& request) {
       .bytes = context.page_bytes};
   if (request.after) query.after = feed_position(context, *request.after);
   store::FeedPage found = store::read_feed(context.connection, query);
-  ChangePage page{.next_cursor = feed_cursor(context, found.end), .has_more = found.has_more};
+  ChangePage page{.next_cursor = end_cursor(context, found.end), .has_more = found.has_more};
   page.items.reserve(found.changes.size());
   for (store::FeedChange& each : found.changes) {
     each.change.cursor = feed_cursor(context, each.position);

@@ -35,7 +35,14 @@ TEST_CASE("opening a sealed cursor returns its position") {
 }
 
 TEST_CASE("a cursor with any changed bit is invalid") {
-  const std::string cursor = seal_cursor(keys, "list", {1'700'000'000'000'000, 42});
+  const store::Position position{1'700'000'000'000'000, 42};
+  std::string cursor;
+  SUBCASE("of a list") {
+    cursor = seal_cursor(keys, "list", position);
+  }
+  SUBCASE("of a feed") {
+    cursor = seal_unlike_cursor(keys, "list", position);
+  }
   for (std::size_t bit = 0; bit < cursor.size() * 8; ++bit) {
     std::string changed = cursor;
     changed[bit / 8] =
@@ -70,8 +77,29 @@ TEST_CASE("a cursor shows nothing of its position") {
   }
 }
 
+TEST_CASE("cursors of one position may be unlike each other") {
+  const store::Position position{1'700'000'000'000'000, 42};
+  const std::string one = seal_unlike_cursor(keys, "list", position);
+  const std::string other = seal_unlike_cursor(keys, "list", position);
+  CHECK(one != other);
+  CHECK(one.size() == other.size());
+  for (const std::string& cursor : {one, other}) {
+    const auto opened = open_cursor(keys, "list", cursor);
+    REQUIRE(opened.has_value());
+    CHECK(opened->created_at == position.created_at);
+    CHECK(opened->key == position.key);
+    CHECK(open_code("other", cursor) == "invalid-cursor");
+  }
+}
+
 TEST_CASE("a truncated, extended or forged cursor is invalid") {
-  const std::string cursor = seal_cursor(keys, "list", {1, 2});
+  std::string cursor;
+  SUBCASE("of a list") {
+    cursor = seal_cursor(keys, "list", {1, 2});
+  }
+  SUBCASE("of a feed") {
+    cursor = seal_unlike_cursor(keys, "list", {1, 2});
+  }
   for (std::size_t length = 1; length < cursor.size(); ++length) {
     CHECK(open_code("list", cursor.substr(0, length)) == "invalid-cursor");
   }

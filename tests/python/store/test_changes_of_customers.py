@@ -46,6 +46,23 @@ def test_a_clients_page_is_full_whatever_others_loaded(
     assert len(list(operator.changes.iter())) == 24_004
 
 
+def test_the_end_of_a_clients_feed_does_not_tell_whether_others_wrote(
+    operator: comptroller.Service, open_as: Callable[..., comptroller.Service]
+) -> None:
+    client = open_as(customer="acme")
+    ends = [client.changes.list(after="end").next_cursor]
+    for others in (0, 0, 1, 0, 2):
+        for number in range(others):
+            operator.identities.put(id=f"{len(ends)}-{number}", customer_id="globex")
+        ends.append(client.changes.list(after=ends[-1]).next_cursor)
+    assert len({*ends}) == len(ends)
+    assert len({*map(len, ends)}) == 1
+    operator.identities.put(id="own", customer_id="acme")
+    assert [seen(client.changes.iter(after=end)) for end in ends] == [
+        [("identities.put", "own")] for _ in ends
+    ]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_a_clients_feed_is_its_part_of_all_changes(
     operator: comptroller.Service,
