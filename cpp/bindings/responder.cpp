@@ -115,9 +115,14 @@ py::object to_python(const http::Response& response) {
   return py::reinterpret_steal<py::object>(bytes);
 }
 
+Timestamp to_timestamp(double seconds) {
+  constexpr double latest_s = 253'402'300'799;
+  return {static_cast<std::int64_t>(std::floor(std::min(latest_s, seconds) * 1'000'000))};
+}
+
 py::object read(SharedResponder& responder, const Store& store, const py::bytes& target,
-                const http::Fields& fields, bool keeps_alive) {
-  const http::Request request{"GET", target, fields.headers, {}, keeps_alive};
+                const http::Fields& fields, bool keeps_alive, double now_s) {
+  const http::Request request{"GET", target, fields.headers, {}, keeps_alive, to_timestamp(now_s)};
   const auto response =
       responder.with([&](Responder& each) { return each.read(store.service(), request); });
   return response ? to_python(*response) : py::none();
@@ -125,8 +130,10 @@ py::object read(SharedResponder& responder, const Store& store, const py::bytes&
 
 std::optional<Ticket> submit(SharedResponder& responder, const Store& store, DeferredWrites& writes,
                              const py::bytes& method, const py::bytes& target,
-                             const http::Fields& fields, const py::bytes& body, bool keeps_alive) {
-  const http::Request request{method, target, fields.headers, body, keeps_alive};
+                             const http::Fields& fields, const py::bytes& body, bool keeps_alive,
+                             double now_s) {
+  const http::Request request{method, target,      fields.headers,
+                              body,   keeps_alive, to_timestamp(now_s)};
   return responder.with(
       [&](Responder& each) { return each.submit(*store.service(), writes, request); });
 }
@@ -138,11 +145,6 @@ py::object finish(SharedResponder& responder, Ticket ticket, const py::bytes& bo
       responder.with([&](Responder& each) { return each.finish(ticket, std::move(answer)); }));
 }
 
-Timestamp to_timestamp(double seconds) {
-  constexpr double latest_s = 253'402'300'799;
-  return {static_cast<std::int64_t>(std::floor(std::min(latest_s, seconds) * 1'000'000))};
-}
-
 void admit(SharedResponder& responder, const std::string& token, const Principal& principal,
            const std::string& client, const std::string& customer, double until_s) {
   const Timestamp until = to_timestamp(until_s);
@@ -151,9 +153,8 @@ void admit(SharedResponder& responder, const std::string& token, const Principal
 
 py::bytes client_of(SharedResponder& responder, const py::bytes& method, const py::bytes& target,
                     const http::Fields& fields, double now_s) {
-  const http::Request request{method, target, fields.headers, {}, true};
-  return responder.with(
-      [&](Responder& each) { return each.client_of(request, to_timestamp(now_s)); });
+  const http::Request request{method, target, fields.headers, {}, true, to_timestamp(now_s)};
+  return responder.with([&](Responder& each) { return each.client_of(request); });
 }
 
 py::list counts(SharedResponder& responder) {
@@ -179,10 +180,11 @@ void bind_responder(py::module_& module) {
       py::class_<SharedResponder>(module, "Responder", py::is_final())
           .def(py::init(&make_responder), arg("routes"), py::kw_only(), arg("bounds_s"),
                arg("large_bytes"))
-          .def("read", &read, arg("store"), arg("target"), arg("fields"), arg("keeps_alive"))
+          .def("read", &read, arg("store"), arg("target"), arg("fields"), arg("keeps_alive"),
+               arg("now_s"))
           .def("end_reads", shared(&Responder::end_reads))
           .def("submit", &submit, arg("store"), arg("writes"), arg("method"), arg("target"),
-               arg("fields"), arg("body"), arg("keeps_alive"))
+               arg("fields"), arg("body"), arg("keeps_alive"), arg("now_s"))
           .def("finish", &finish, arg("ticket"), arg("body"), arg("is_replay"))
           .def("discard", shared(&Responder::discard), arg("ticket"))
           .def("admit", &admit, arg("token"), arg("principal"), arg("client"), arg("customer"),

@@ -169,11 +169,11 @@ std::shared_ptr<const Responder::Caller> Responder::find_caller(std::string_view
   return found->second;
 }
 
-std::string Responder::client_of(const Request& request, Timestamp now) const {
+std::string Responder::client_of(const Request& request) const {
   service::Call call;
   if (!find_route(request, call)) return {};
   const auto fields = read_fields(request.headers);
-  const auto caller = fields ? find_caller(fields->authorization, now) : nullptr;
+  const auto caller = fields ? find_caller(fields->authorization, request.now) : nullptr;
   return caller ? caller->client : std::string();
 }
 
@@ -210,14 +210,13 @@ std::optional<std::size_t> Responder::find_route(const Request& request,
   return std::nullopt;
 }
 
-std::optional<Responder::Accepted> Responder::accept(const service::Service& service,
-                                                     const Request& request) {
+std::optional<Responder::Accepted> Responder::accept(const Request& request) {
   Accepted accepted;
   accepted.begin = Clock::now();
-  accepted.time = service.environment().now();
+  accepted.time = request.now;
   const auto fields = read_fields(request.headers);
   if (!fields) return std::nullopt;
-  accepted.caller = find_caller(fields->authorization, accepted.time);
+  accepted.caller = find_caller(fields->authorization, request.now);
   if (!accepted.caller) return std::nullopt;
   const bool is_read = request.method == "GET";
   if (is_read ? !request.body.empty() : !fields->content_type && !request.body.empty()) {
@@ -242,7 +241,7 @@ std::optional<Responder::Accepted> Responder::accept(const service::Service& ser
 
 std::optional<Response> Responder::read(const std::shared_ptr<service::Service>& service,
                                         const Request& request) {
-  const auto accepted = accept(*service, request);
+  const auto accepted = accept(request);
   if (!accepted || accepted->call.parameters.size() > service::max_short_parameters) {
     return std::nullopt;
   }
@@ -272,7 +271,7 @@ void Responder::end_reads() noexcept {
 std::optional<Responder::Ticket> Responder::submit(service::Service& service,
                                                    service::DeferredWrites& writes,
                                                    const Request& request) {
-  auto accepted = accept(service, request);
+  auto accepted = accept(request);
   if (!accepted) return std::nullopt;
   // Allocates before the write is queued: a failure after it would make the application queue it
   // again.

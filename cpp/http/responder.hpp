@@ -38,6 +38,7 @@ struct Request {
   std::span<const Header> headers;
   std::string_view body;
   bool keeps_alive = true;  // whether the connection stays open after the response
+  Timestamp now = {};       // by the clock of tokens, which is not that of a database
 };
 
 // Returns the body of an HTTP answer: the core's answer inside its envelope, or with its items
@@ -96,7 +97,7 @@ class Responder {
   void admit(std::string_view token, Principal principal, std::string client, std::string customer,
              Timestamp until);
   // Returns the client of an admitted token, as JSON; empty if there is none, or no route.
-  std::string client_of(const Request& request, Timestamp now) const;
+  std::string client_of(const Request& request) const;
   // Forgets all tokens.
   void forget() { callers_.clear(); }
 
@@ -137,7 +138,7 @@ class Responder {
   };
 
   static std::optional<Fields> read_fields(std::span<const Header> headers);
-  std::optional<Accepted> accept(const service::Service& service, const Request& request);
+  std::optional<Accepted> accept(const Request& request);
   std::shared_ptr<const Caller> find_caller(std::string_view authorization, Timestamp now) const;
   std::optional<std::size_t> find_route(const Request& request, service::Call& call) const;
   Response respond(const Accepted& accepted, service::Answer answer);

@@ -287,14 +287,14 @@ class Responder:
 
     Targets are percent-encoded, as received. None leaves a request to the application. A response
     is the bytes to send. If the application has to compress it, it is the body and whether it is a
-    replay.
+    replay. `now_s` is the time by the clock of tokens, in seconds since 1970.
     """
 
     def __init__(
         self, routes: Iterable[_Route], *, bounds_s: list[float], large_bytes: int
     ) -> None: ...
     def read(
-        self, store: Store, target: bytes, fields: Fields, keeps_alive: bool
+        self, store: Store, target: bytes, fields: Fields, keeps_alive: bool, now_s: float
     ) -> bytes | tuple[bytes, bool] | None:
         """Answers a short read. Until `end_reads`, all reads see what the first of them saw."""
 
@@ -308,6 +308,7 @@ class Responder:
         fields: Fields,
         body: bytes,
         keeps_alive: bool,
+        now_s: float,
     ) -> int | None:
         """Queues a write; returns its ticket."""
 

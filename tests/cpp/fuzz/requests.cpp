@@ -119,7 +119,7 @@ void request(std::string_view input) {
     const std::size_t colon = std::min(line.find(':'), line.size());
     fields.add(line.substr(0, colon), line.substr(std::min(colon + 1, line.size())));
   }
-  const http::Request given{method, target, fields.headers, input};
+  const http::Request given{method, target, fields.headers, input, true, used.now};
   const auto check = [](const http::Response& response) {
     require(response.head.starts_with("HTTP/1.1 200 OK\r\n") && response.head.ends_with("\r\n\r\n"),
             "a head that is none");
@@ -175,7 +175,9 @@ void cursor(std::string_view input) {
   std::array<char, sizeof(position)> bytes{};
   input.copy(bytes.data(), bytes.size());
   std::memcpy(&position, bytes.data(), sizeof(position));
-  const std::string sealed = service::seal_cursor(keys, "list", position);
+  const bool is_of_list = input.size() % 2 == 0;
+  const std::string sealed = is_of_list ? service::seal_cursor(keys, "list", position)
+                                        : service::seal_unlike_cursor(keys, "list", position);
   const auto opened = open("list", sealed);
   require(opened && opened->created_at == position.created_at && opened->key == position.key,
           "opens another position");

@@ -19,7 +19,7 @@ from comptroller.http.log import Log
 OPERATOR = _core.Principal()
 IDENTITIES = b"/v2/identity/identities"
 TOKEN = [(b"host", b"here"), (b"authorization", b"Bearer t")]
-MUCH_LATER = 4e9
+NOW, MUCH_LATER = 1e9, 4e9
 
 
 def fields(headers: list[tuple[bytes, bytes]]) -> _core.Fields:
@@ -45,7 +45,7 @@ def responder() -> _core.Responder:
 
 def read(responder: _core.Responder, store: _core.Store, target: bytes) -> Any:
     """Returns the body of a response; None if it is left to the application."""
-    answer = responder.read(store, target, fields(TOKEN), True)
+    answer = responder.read(store, target, fields(TOKEN), True, NOW)
     if answer is None:
         return None
     assert isinstance(answer, bytes)
@@ -57,15 +57,31 @@ def test_an_expired_or_forgotten_token_is_unknown(
 ) -> None:
     store = _core.Store(str(store_path))
     assert read(responder, store, IDENTITIES) is not None
-    assert responder.client_of(b"GET", IDENTITIES, fields(TOKEN), 1e9) == b'"c"'
+    assert responder.client_of(b"GET", IDENTITIES, fields(TOKEN), NOW) == b'"c"'
     assert sum(sum(each) for each, _ in responder.counts()) == 1
-    assert responder.client_of(b"GET", b"/healthz", fields(TOKEN), 1e9) == b""
-    responder.admit(b"t", OPERATOR, b'"c"', b"null", 1.0)
+    assert responder.client_of(b"GET", b"/healthz", fields(TOKEN), NOW) == b""
+    responder.admit(b"t", OPERATOR, b'"c"', b"null", NOW)
     assert read(responder, store, IDENTITIES) is None
-    assert responder.client_of(b"GET", IDENTITIES, fields(TOKEN), 1e9) == b""
+    assert responder.client_of(b"GET", IDENTITIES, fields(TOKEN), NOW) == b""
     responder.admit(b"t", OPERATOR, b'"c"', b"null", MUCH_LATER)
     responder.forget()
     assert read(responder, store, IDENTITIES) is None
+    responder.end_reads()
+    store.close()
+
+
+def test_a_token_expires_by_the_clock_of_tokens(
+    store_path: Path, responder: _core.Responder
+) -> None:
+    """That of a database may be behind it, or ahead."""
+    store = _core.Store(str(store_path))
+    writes = _core.DeferredWrites()
+    sent = fields([*TOKEN, (b"content-type", b"application/json")])
+    put = (b"PUT", b"/operator/identity/identities", sent, b'{"id":"a"}', True)
+    responder.admit(b"t", OPERATOR, b'"c"', b"null", NOW)
+    assert responder.submit(store, writes, *put, NOW) is None
+    assert responder.submit(store, writes, *put, NOW - 1) is not None
+    assert responder.read(store, IDENTITIES, fields(TOKEN), True, NOW - 1) is not None
     responder.end_reads()
     store.close()
 
@@ -86,13 +102,13 @@ def test_odd_headers_are_left_to_the_application(
     store_path: Path, responder: _core.Responder, more: list[tuple[bytes, bytes]]
 ) -> None:
     store = _core.Store(str(store_path))
-    assert responder.read(store, IDENTITIES, fields(TOKEN + more), True) is None
+    assert responder.read(store, IDENTITIES, fields(TOKEN + more), True, NOW) is None
     writes = _core.DeferredWrites()
     body = b'{"id":"a"}'
     json_type = [] if more[0][0] == b"content-type" else [(b"content-type", b"application/json")]
     sent = fields(TOKEN + json_type + more)
     call = (b"PUT", b"/operator/identity/identities", sent, body)
-    assert responder.submit(store, writes, *call, True) is None
+    assert responder.submit(store, writes, *call, True, NOW) is None
     store.close()
 
 
@@ -103,7 +119,7 @@ def test_an_invalid_request_id_is_replaced(
     store = _core.Store(str(store_path))
     for sent, is_kept in ((b"7f3b:/+=@-_.", True), (given, False)):
         headers = fields([*TOKEN, (b"X-Request-Id", sent + b" ")])
-        answer = responder.read(store, IDENTITIES, headers, True)
+        answer = responder.read(store, IDENTITIES, headers, True, NOW)
         line = json.loads(responder.take_log()[0])
         assert isinstance(answer, bytes)
         assert b"x-request-id: " + line["request_id"].encode() in answer

@@ -78,7 +78,7 @@ class _Calls:
             other.identities.list()
 
     def respond(self, _number: int) -> None:
-        self._responder.read(self._store, b"/", self._fields, True)
+        self._responder.read(self._store, b"/", self._fields, True, 0.0)
         self._responder.end_reads()
 
     def deferred(self, number: int) -> None:

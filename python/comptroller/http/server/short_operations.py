@@ -107,7 +107,8 @@ class ShortOperations:
     def _read(self, connection: Connection, request: Request) -> bool:
         if request.body or self._reads_in_threads:
             return False
-        answer = self._core.read(self._store, request.target, request.fields, request.keep_alive)
+        parts = (request.target, request.fields, request.keep_alive)
+        answer = self._core.read(self._store, *parts, self._bearer.verifier.clock())
         # uvloop also passes decrypted data on when it runs callbacks. Only right after it polled,
         # the requests that follow had begun to arrive before this one.
         if connection.is_secure:
@@ -124,7 +125,8 @@ class ShortOperations:
         writes = self._writes.current()
         parts = (request.method, request.target, request.fields, request.body)
         keeps_alive = connection.keeps_alive(request)
-        ticket = self._core.submit(self._store, writes.deferred, *parts, keeps_alive)
+        now_s = self._bearer.verifier.clock()
+        ticket = self._core.submit(self._store, writes.deferred, *parts, keeps_alive, now_s)
         if ticket is None:
             return False
         writes.expect(ticket, partial(self._finish, connection, request, ticket))
