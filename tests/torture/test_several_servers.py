@@ -82,7 +82,8 @@ class Disturbances:
     async def _end(self, label: str, end: Callable[..., int], *count: int) -> None:
         """Ends connections, also those of a server that starts."""
         running = self._running()
-        self.counts[label] += await asyncio.to_thread(end, "several", *count)
+        with suppress(RuntimeError):  # the database has not recovered from the last kill
+            self.counts[label] += await asyncio.to_thread(end, "several", *count)
         since = [time.monotonic()]
         probes = (probe(self._servers.addresses[number], since) for number in running)
         self.returns += await asyncio.gather(*probes)
