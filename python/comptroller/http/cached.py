@@ -12,7 +12,7 @@ _LIFETIME_S = 1.0
 
 
 class CachedForASecond(Generic[_Value]):
-    """Caches the result of a function for a second. An exception is not cached.
+    """Caches the result of a function for a second after its end. An exception is not cached.
 
     Threads may share an instance: one calls the function, the others wait for it.
 
@@ -28,10 +28,10 @@ class CachedForASecond(Generic[_Value]):
         self._cached: tuple[_Value, float] | None = None
 
     def __call__(self) -> _Value:
-        """Returns the result, at most a second old."""
+        """Returns the result, which was computed at most a second ago."""
         with self._lock:
-            now = self._clock()
-            if self._cached is None or now - self._cached[1] >= _LIFETIME_S:
+            if self._cached is None or self._clock() - self._cached[1] >= _LIFETIME_S:
                 self._cached = None
-                self._cached = self._compute(), now
+                result = self._compute()
+                self._cached = result, self._clock()
             return self._cached[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import collections
 import math
 import os
@@ -26,8 +25,8 @@ from prometheus_client.registry import Collector
 
 from comptroller._core import Store
 from comptroller.errors import Error
-from comptroller.http.cached import CachedForASecond
 from comptroller.http.exchange import Answer, Exchange
+from comptroller.http.metrics_page import MetricsPage
 from comptroller.http.shared_metrics import SharedMetrics
 from comptroller.local import LocalHost
 
@@ -36,6 +35,7 @@ SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.5)
 _METHODS = frozenset({"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"})
 _NO_ROUTE = "none"  # the route of an unknown path
 _CLIENT_CLOSED = 499  # the status if the client disconnected before the response
+_LIFETIME_S = 1.0
 
 
 class Metrics:
@@ -69,10 +69,9 @@ class Metrics:
         self._expiry: Gauge | None = None  # without TLS
         if host.path is not None:
             self._watch(host.path)
+        self._clock = clock
         # Generating the text holds the GIL for milliseconds.
-        self._text: Callable[[], bytes] = CachedForASecond(
-            partial(generate_latest, self._registry), clock
-        )
+        self._page = MetricsPage(partial(generate_latest, self._registry), clock, _LIFETIME_S)
 
     def _watch(self, path: str) -> None:
         size = Gauge(
@@ -103,7 +102,7 @@ class Metrics:
     def share(self, folder: Path, number: int) -> SharedMetrics:
         """Shows the metrics of all workers from now on; see SharedMetrics."""
         shared = SharedMetrics(self._registry, folder, number)
-        self._text = shared.text
+        self._page = MetricsPage(shared.text, self._clock, 0)  # `text` has a cache
         return shared
 
     def __call__(self, exchange: Exchange, seconds: float) -> None:
@@ -125,10 +124,10 @@ class Metrics:
 
     def resources(self) -> dict[str, dict[str, Answer]]:
         """Returns the resource `/metrics` by path and method."""
-        return {"/metrics": {"GET": self._page}}
+        return {"/metrics": {"GET": self._show}}
 
-    async def _page(self, exchange: Exchange) -> None:
-        text = await asyncio.to_thread(self._text)
+    async def _show(self, exchange: Exchange) -> None:
+        text = await self._page.text()
         await exchange.answer(200, CONTENT_TYPE_PLAIN_0_0_4.encode(), text)
 
 

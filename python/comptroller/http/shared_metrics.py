@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +15,12 @@ from prometheus_client.core import Metric
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 
+from comptroller.errors import unavailable
+
 _PUBLISH_EVERY_S = 1.0
+#: How long the start and the end of a worker wait for a collector that blocks.
+_WITHIN_S = 2.0
+_SHOWN_FOR_S = 60
 _OF_PROCESS = "process_"
 _ADDED = ("counter", "histogram")
 _CREATED = "_created"
@@ -43,7 +49,8 @@ class SharedMetrics:
 
     Counters and histograms are summed. Metrics of a process have its id as the label `pid`. A
     worker shows only published values, so that a counter never decreases, whichever worker shows
-    it and however a worker ends. A replacement of a worker continues its counts.
+    it and however a worker ends. A replacement of a worker continues its counts. If a running
+    worker has not published for a minute, because a collector blocks, no metrics are shown.
 
     Threads may share an instance.
 
@@ -66,43 +73,55 @@ class SharedMetrics:
         self._lock = Lock()
         self._shown = b""
         self._shown_files: list[tuple[str, int, int]] = []
-        self._shown_pids: set[int] = set()
+        self._shown_pids: dict[str, int] = {}  # of running workers, by file name
 
     @contextmanager
     def publishing(self) -> Iterator[None]:
-        """Publishes at the start, then each second, and at the end of the scope."""
-        ended = Event()
+        """Publishes at the start, then each second, and at the end of the scope.
 
-        def publish_again() -> None:
-            while not ended.wait(_PUBLISH_EVERY_S):
+        The start and the end wait at most 2 s for a collector that blocks.
+        """
+        has_begun, ended = Event(), Event()
+
+        def publish() -> None:
+            is_last = False
+            while not is_last:
+                is_last = ended.is_set()
                 self._try_to_publish()
+                has_begun.set()
+                ended.wait(_PUBLISH_EVERY_S)
 
-        self._publish()
-        thread = Thread(target=publish_again, daemon=True)
+        thread = Thread(target=publish, daemon=True)
         thread.start()
+        has_begun.wait(_WITHIN_S)
         try:
             yield
         finally:
             ended.set()
-            thread.join()
-            self._try_to_publish()
+            thread.join(_WITHIN_S)
 
     def text(self) -> bytes:
-        """Returns the metrics of all workers; cached until a worker publishes or ends."""
+        """Returns the metrics of all workers; cached until a worker publishes or ends.
+
+        Raises Unavailable if a running worker has not published for a minute.
+        """
         with self._lock:
             files = _files(self._folder)
-            if files != self._shown_files or not all(map(_is_running, self._shown_pids)):
+            if files != self._shown_files or not all(map(_is_running, self._shown_pids.values())):
                 self._show(files)
+            oldest_ns = min((ns for name, _, ns in files if name in self._shown_pids), default=0)
+            if self._shown_pids and time.time_ns() - oldest_ns > _SHOWN_FOR_S * 10**9:
+                raise unavailable("the metrics of a worker were not collected for a minute")
             return self._shown
 
     def _show(self, files: list[tuple[str, int, int]]) -> None:
-        published = [part for name, *_state in files if (part := _read(self._folder / name))]
-        running = {part.pid for part in published if _is_running(part.pid)}
+        published = {name: part for name, *_ in files if (part := _read(self._folder / name))}
+        running = {name: part.pid for name, part in published.items() if _is_running(part.pid)}
         families = (
             family
-            for part in published
+            for name, part in published.items()
             for family in part.families
-            if part.pid in running or not family.name.startswith(_OF_PROCESS)
+            if name in running or not family.name.startswith(_OF_PROCESS)
         )
         self._shown = generate_latest(_Page(families))
         self._shown_files, self._shown_pids = files, running

@@ -6,8 +6,9 @@ import asyncio
 import itertools
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event
 from time import time as time_of_day
 from typing import Any
 
@@ -21,7 +22,9 @@ import httpx2
 from asgi_client import Asked
 from comptroller.http import EveryoneIsOperator, app
 from comptroller.http.server.backups import Backups
+from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
 
 IDENTITY = "/operator/identity/identities"
 REQUESTS = "comptroller_requests_total"
@@ -177,6 +180,120 @@ def test_the_last_backup_is_the_newest_of_its_folder(
         began = time_of_day() - 1  # the clock of files is coarser
         operator.backup(folder / "d.db")
         assert began <= numbers(ask)[LAST_BACKUP] <= time_of_day()
+
+
+def test_a_folder_of_backups_that_cannot_be_read_has_none(
+    operator: comptroller.Service, tmp_path: Path
+) -> None:
+    unreadable = tmp_path / ("x" * 300)  # the system reports an error, as for a stale mount
+    with Asked(served(operator, collectors=[Backups(unreadable)])) as ask:
+        assert numbers(ask)[LAST_BACKUP] == 0
+
+
+class Calling(Collector):
+    """Calls a function for each page."""
+
+    def __init__(self, function: Callable[[], object]) -> None:
+        self._function = function
+
+    def collect(self) -> Iterator[Metric]:
+        self._function()
+        return iter(())
+
+
+def test_metrics_that_take_long_are_cached_for_a_second_after_their_end(
+    operator: comptroller.Service,
+) -> None:
+    now = [0.0]
+    collected = []
+
+    def collect() -> None:
+        now[0] += 1.5
+        collected.append(now[0])
+
+    application = app(
+        operator,
+        authenticator=EveryoneIsOperator(),
+        clock=lambda: now[0],
+        collectors=[Calling(collect)],
+    )
+    with Asked(application) as ask:
+        for _ in range(3):
+            assert ask("GET", "/metrics").status_code == 200
+        assert collected == [1.5]
+        now[0] += 1
+        assert ask("GET", "/metrics").status_code == 200
+    assert collected == [1.5, 4]
+
+
+def test_a_collector_that_fails_is_a_defect_until_it_succeeds(
+    operator: comptroller.Service,
+) -> None:
+    divisors = iter([0, 1])
+    failing = Calling(lambda: 1 / next(divisors))
+    with Asked(served(operator, collectors=[failing])) as ask:
+        answers = [ask("GET", "/metrics") for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [500, 200]
+    assert answers[0].json()["code"] == "internal"
+
+
+#: More requests than the event loop has threads.
+MANY = 40
+SOON_S = 60
+
+
+def test_a_collector_that_blocks_delays_only_the_metrics(operator: comptroller.Service) -> None:
+    now = [0.0]
+    has_begun, may_end = Event(), Event()
+    may_end.set()
+
+    def collect() -> None:
+        has_begun.set()
+        may_end.wait(SOON_S)
+
+    application = app(
+        operator,
+        authenticator=EveryoneIsOperator(),
+        clock=lambda: now[0],
+        collectors=[Calling(collect)],
+    )
+    metadata = {f"k{number}": "v" * 400 for number in range(50)}
+
+    async def ask(client: httpx2.AsyncClient) -> None:
+        page = await client.get("/metrics")
+        assert page.status_code == 200
+        has_begun.clear()
+        may_end.clear()
+        now[0] = 50
+        waiting = [asyncio.ensure_future(client.get("/metrics")) for _ in range(MANY)]
+        while not has_begun.is_set():
+            await asyncio.sleep(0)
+        large = await client.put(IDENTITY, json={"id": "large", "metadata": metadata})
+        assert large.status_code == 200
+        assert large.headers["content-encoding"] == "gzip"
+        assert (await client.get("/docs")).status_code == 200
+        for late in waiting:
+            assert (await late).text == page.text
+        now[0] = 61
+        assert (await client.get("/metrics")).status_code == 503
+        may_end.set()
+        while (latest := await client.get("/metrics")).status_code == 503:
+            pass
+        assert latest.status_code == 200
+        assert latest.text != page.text
+
+    async def ask_soon() -> None:
+        transport = httpx2.ASGITransport(application)
+        try:
+            async with (
+                asyncio.timeout(SOON_S / 2),
+                httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client,
+            ):
+                await ask(client)
+        finally:
+            may_end.set()
+
+    asyncio.run(ask_soon())
 
 
 def test_metrics_show_no_backups_and_no_certificate_by_default(ask: Asked) -> None:

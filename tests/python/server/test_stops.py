@@ -16,11 +16,14 @@ from urllib.parse import urlsplit
 
 import comptroller
 import pytest
+from busy_process import busy
 from receiver import Received, Receiver
 from serving import Serving, serving
 from slow_exports import connect, exporting
 
 pytest.importorskip("httptools")
+
+from guarded_server import rest, status
 
 #: What a busy machine adds to a limit.
 LATE_S = 3.0
@@ -194,3 +197,14 @@ def test_a_request_that_was_not_executed_may_be_repeated(store_path: Path, metho
         stop(server, AT_ONCE)
         assert refused(incomplete) == (503, "unavailable", "1")
         assert server.process.wait(30) == 0
+
+
+def test_a_collector_that_blocks_does_not_delay_the_stop(store_path: Path) -> None:
+    with busy(store_path, "single") as server, server.occupy("/metrics") as waiting:
+        server.send_signal(signal.SIGTERM)
+        answer = rest(waiting)
+        code, _, log = server.ended()
+    assert status(answer) == 503
+    assert b"the metrics were not collected within 5 s" in answer
+    assert log == b""
+    assert code == 0

@@ -12,7 +12,9 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -29,6 +31,8 @@ httpx2 = pytest.importorskip("httpx2")
 
 from comptroller.http.shared_metrics import SharedMetrics  # noqa: E402
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram  # noqa: E402
+from prometheus_client.metrics_core import Metric  # noqa: E402
+from prometheus_client.registry import Collector  # noqa: E402
 from workers import (  # noqa: E402
     IDENTITY,
     LIST,
@@ -386,3 +390,36 @@ def test_a_replacement_continues_the_counts_of_a_worker(tmp_path: Path) -> None:
         "size 7.0",
     ):
         assert line in text
+
+
+def test_a_collector_that_blocks_delays_a_worker_only_briefly(tmp_path: Path) -> None:
+    may_end = threading.Event()
+    blocked_s = 30
+
+    class Blocked(Collector):
+        def collect(self) -> Iterator[Metric]:
+            may_end.wait(blocked_s)
+            return iter(())
+
+    began = time.monotonic()
+    with SharedMetrics(Blocked(), tmp_path, 0).publishing():
+        pass
+    assert time.monotonic() - began < blocked_s / 2
+    may_end.set()
+
+
+def test_metrics_of_a_worker_that_are_old_are_not_shown(tmp_path: Path) -> None:
+    registry = CollectorRegistry()
+    Gauge("size", "s", registry=registry).set(7)
+    metrics = SharedMetrics(registry, tmp_path, 0)
+    with metrics.publishing():
+        pass
+    assert "size 7.0" in metrics.text().decode()
+    for age_s, is_shown in ((50, True), (70, False)):
+        published_at = time.time() - age_s
+        os.utime(tmp_path / "0.json", (published_at, published_at))
+        if is_shown:
+            assert "size 7.0" in metrics.text().decode()
+        else:
+            with pytest.raises(comptroller.Unavailable, match="not collected for a minute"):
+                metrics.text()

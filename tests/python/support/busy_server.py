@@ -11,13 +11,15 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
 import comptroller
 from comptroller.http import EveryoneIsOperator, app
 from comptroller.http.server import serving, workers
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 
 
 def _report_busy() -> None:
@@ -50,6 +52,15 @@ async def _block(_exchange: Any) -> None:
     await asyncio.to_thread(lambda: [_report_busy(), threading.Event().wait()])
 
 
+class _Blocked(Collector):
+    """Leaves a thread of `/metrics` that waits."""
+
+    def collect(self) -> Iterator[Metric]:
+        _report_busy()
+        threading.Event().wait()
+        yield from ()
+
+
 _BUSY: Any = {f"/{each.__name__}": {"GET": each} for each in (_spin, _hold, _linger, _block)}
 
 
@@ -57,7 +68,12 @@ def _serve(
     store: str, bound: socket.socket, started: Callable[[], None], *, is_worker: bool
 ) -> None:
     with comptroller.open(store) as svc:
-        served = app(svc, authenticator=EveryoneIsOperator(on_loopback=False), resources={**_BUSY})
+        served = app(
+            svc,
+            authenticator=EveryoneIsOperator(on_loopback=False),
+            resources={**_BUSY},
+            collectors=[_Blocked()],
+        )
         serving.serve(served, bound, started=started, is_worker=is_worker)
 
 

@@ -15,8 +15,8 @@ _PATTERN = "*.db"  # not the files that SQLite leaves beside a store
 class Backups(Collector):
     """Shows the time of the newest backup in a folder, as its file states it.
 
-    A backup that does not complete, is deleted, or is on a volume that is not mounted does not
-    count. Without a backup the time is 0, so that an alert on its age fires.
+    A backup that does not complete, is deleted, or is on a volume that is not mounted or cannot be
+    read does not count. Without a backup the time is 0, so that an alert on its age fires.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -31,6 +31,7 @@ class Backups(Collector):
         )
 
     def _times(self) -> Iterator[float]:
-        for path in self._folder.glob(_PATTERN):
-            with suppress(OSError):  # it was deleted meanwhile
-                yield path.stat().st_mtime
+        with suppress(OSError):  # such as a stale mount
+            for path in self._folder.glob(_PATTERN):
+                with suppress(OSError):  # it was deleted meanwhile
+                    yield path.stat().st_mtime
