@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import http.client
 import json
@@ -23,6 +24,8 @@ from slow_exports import connect, exporting
 
 pytest.importorskip("httptools")
 
+from comptroller.http.server.connection import Connection
+from comptroller.http.server.server import END_WITHIN_S, Server
 from guarded_server import rest, status
 
 #: What a busy machine adds to a limit.
@@ -208,3 +211,24 @@ def test_a_collector_that_blocks_does_not_delay_the_stop(store_path: Path) -> No
     assert b"the metrics were not collected within 5 s" in answer
     assert log == b""
     assert code == 0
+
+
+def test_a_connection_that_is_accepted_during_the_stop_does_not_delay_it() -> None:
+    async def stop() -> tuple[bytes, float]:
+        server = Server(None, None, None, 10)  # type: ignore[arg-type]
+        loop = asyncio.get_running_loop()
+        listening = await loop.create_server(lambda: Connection(server), "127.0.0.1", 0)
+        async with listening:
+            server.stop(is_waiting=True)
+            began = loop.time()
+            reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname())
+            async with asyncio.timeout(30):
+                received = await reader.read()
+            await server.wait()
+            seconds = loop.time() - began
+            writer.close()
+        return received, seconds
+
+    received, seconds = asyncio.run(stop())
+    assert received == b""
+    assert seconds < END_WITHIN_S

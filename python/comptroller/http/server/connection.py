@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 MAX_CONNECTIONS = 1000
 #: How long a connection may be idle between two requests, in seconds.
 IDLE_S = 5.0
+#: The time limit after a signal for the client to read part of a response, in seconds.
+READ_WITHIN_S = 3
 
 _MAX_BUFFERED = 16 << 10  # bytes received after a request that is not answered yet
 _HEAD_END = b"\r\n\r\n"
@@ -77,7 +79,7 @@ class Connection(asyncio.Protocol):
     # -- callbacks of the transport
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Starts the deadline of the first request."""
+        """Starts the deadline of the first request, unless the server is stopping."""
         self.out = Outgoing(transport, self._loop, self.server.receive_within_s)
         self.is_secure = transport.get_extra_info("sslcontext") is not None
         self.peer = forwarding.plain(transport.get_extra_info("peername"))
@@ -87,6 +89,8 @@ class Connection(asyncio.Protocol):
             _log.warning("a connection was refused: the limit is %d", MAX_CONNECTIONS)
             self.out.close()
         self._expect()
+        if self.server.is_stopping:  # it was accepted after `Server.stop`
+            self.stop()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancels every deadline, and tells the application."""
@@ -359,13 +363,13 @@ class Connection(asyncio.Protocol):
 
     # -- the end of requests and connections
 
-    def stop(self, within_s: float) -> None:
+    def stop(self) -> None:
         """Closes the connection, after the response to the active request.
 
-        The client must then read part of the response every `within_s` seconds.
+        The client must then read part of the response every READ_WITHIN_S seconds.
         """
         self._is_stopping = True
-        self.out.expect_reader(within_s)
+        self.out.expect_reader(READ_WITHIN_S)
         self.out.is_receiving = False
         if self.out.is_lingering:
             self.out.end()

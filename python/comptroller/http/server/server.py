@@ -26,8 +26,6 @@ RECEIVE_WITHIN_S = 10.0
 #: The time limit for requests in flight after a signal. The rest of END_AT_LATEST_S is left for the
 #: tasks that are then cancelled, and for the store, whose log may be long and the disk slow.
 END_WITHIN_S = 7
-#: The time limit after a signal for the client to read part of a response.
-READ_WITHIN_S = 3
 
 
 class Server:
@@ -126,7 +124,7 @@ class Server:
         if not is_waiting:
             self._is_ended.set()
         for connection in list(self.connections):
-            connection.stop(READ_WITHIN_S)
+            connection.stop()
 
     def _is_open(self) -> bool:
         return bool(self._tasks) or not all(each.has_ended for each in self.connections)
