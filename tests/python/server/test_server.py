@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import signal
@@ -11,13 +12,15 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import comptroller
 import pytest
 
 pytest.importorskip("httptools")
 
-from comptroller.http.server.connection import IDLE_S
+from comptroller.http.server.connection import IDLE_S, Connection
+from comptroller.http.server.server import Server
 from guarded_server import LAST, LIST, Running, rest, running, status
 
 SOON_S = 0.3
@@ -482,3 +485,84 @@ def test_a_refusal_after_a_head_request_has_its_body(impatient_server: Running) 
 def test_white_space_after_a_value_is_not_part_of_it(impatient_server: Running) -> None:
     head = b"POST /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close \t\r\nContent-Length: 2 \t\r\n"
     assert status(impatient_server.answer(head + b"\r\n{}")) == 404
+
+
+PUT = (
+    b"PUT /operator/identity/identities HTTP/1.1\r\nHost: here\r\n"
+    b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+)
+STORED = b'{"id":"stored"}'
+PUT_STORED = PUT % (len(STORED), STORED)
+CITY = '{"id":"stored","ref_id":"Zürich"}'
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (PUT_STORED + b"garbage\r\n\r\n", [200, 400]),
+        (PUT_STORED + b"GET /healthz HTTP/1.1\r\n\r\n", [200, 400]),
+        (PUT_STORED + b"GET /healthz HTTP/1.1\r\n\r\n" + LAST, [200, 400]),
+        (PUT_STORED + b"\0", [200, 400]),
+        (PUT % (len(CITY), CITY.encode()), [400, 400]),
+        (PUT_STORED.replace(b"here", b"here\r\nConnection: close") + b"garbage", [200]),
+        (LIST + PUT_STORED + b"garbage", [200, 200, 400]),
+    ],
+    ids=["garbage", "no host", "more", "a byte", "characters", "the last", "the third"],
+)
+def test_a_request_is_answered_although_invalid_bytes_follow_it(
+    default_server: Running, store_path: Path, sent: bytes, expected: list[int]
+) -> None:
+    received = default_server.answer(sent)
+    answers = received.split(b"HTTP/1.1 ")[1:]
+    assert [int(answer[:3]) for answer in answers] == expected
+    first_write = answers[1 if sent.startswith(LIST) else 0]
+    if expected[0] == 400:
+        assert b'"code":"malformed-json"' in first_write
+    else:
+        assert b'"id":"stored"' in first_write
+    # A client that does not expect the rejection ends the connection.
+    assert b"connection: close" in first_write
+    default_server.process.send_signal(signal.SIGTERM)
+    _, log = default_server.process.communicate(timeout=30)
+    assert log.count("was answered with 400") == (expected[-1] == 400)
+    with comptroller.open(store_path) as svc:
+        ids = [each.id for each in svc.identities.iter()]
+    assert ids == (["stored"] if 200 in expected else [])
+
+
+def test_a_rejected_head_request_has_no_body_after_another(default_server: Running) -> None:
+    received = default_server.answer(PUT_STORED + b"HEAD /healthz HTTP/1.1\r\n\r\n")
+    assert received.count(b"HTTP/1.1 ") == 2
+    assert received.endswith(b"\r\n\r\n")
+
+
+def test_a_body_that_becomes_invalid_during_the_response_ends_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The response to the invalid request must not continue that to the same request."""
+
+    async def application(_scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"progress", "more_body": True})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    async def request() -> bytes:
+        server = Server(application, None, None, 10)  # type: ignore[arg-type]
+        loop = asyncio.get_running_loop()
+        listening = await loop.create_server(lambda: Connection(server), "127.0.0.1", 0)
+        async with listening, asyncio.timeout(30):
+            reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname())
+            writer.write(LOAD)
+            received = await reader.readuntil(b"progress\r\n")
+            writer.write(b"invalid\r\n")
+            received += await reader.read()
+            writer.close()
+            await server.wait()
+        return received
+
+    received = asyncio.run(request())
+    assert received.count(b"HTTP/1.1 ") == 1
+    assert received.endswith(b"progress\r\n")
+    (record,) = caplog.records
+    assert record.message.startswith("a connection was closed during a response: malformed HTTP")

@@ -565,3 +565,23 @@ def test_an_outcome_that_arrives_before_its_callback_is_kept(
 
     ((answer, is_replay),) = asyncio.run(write())
     assert (json.loads(answer)["id"], is_replay) == ("early", False)
+
+
+@pytest.mark.parametrize(
+    ("after", "statuses"),
+    [
+        (b"garbage\r\n\r\n", [200, 400]),
+        (b"GET / HTTP/1.1\r\n\r\n", [200, 400]),
+        (b"\0", [200, 400]),
+    ],
+    ids=["garbage", "no host", "a byte"],
+)
+def test_a_write_is_answered_although_invalid_bytes_follow_it(
+    changed: tuple[Opened, Opened], after: bytes, statuses: list[int]
+) -> None:
+    for opened in changed:
+        client = opened()
+        client.socket.sendall(client.request("PUT", IDENTITIES, b'{"id":"followed"}') + after)
+        received = rest(client)
+        assert [int(each) for each in re.findall(rb"HTTP/1\.1 (\d{3}) ", received)] == statuses
+        assert b'"id":"followed"' in received

@@ -10,7 +10,7 @@ from math import inf
 from secrets import token_hex
 from time import perf_counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import httptools
 
@@ -43,13 +43,19 @@ _UPGRADING = frozenset({b"upgrade", b"http2-settings"})
 _log = logging.getLogger(__name__)
 
 
+class _Rejection(NamedTuple):
+    status: int
+    detail: str
+    is_head: bool
+
+
 class Connection(asyncio.Protocol):
     """Receives the requests of a client, and sends their responses in order, one at a time.
 
-    A request that is rejected here gets a problem document, reaches neither the core nor the
-    application, and its connection is closed. A connection beyond the limit is closed without a
-    response. While a request is answered or the client does not read, at most 16 KiB wait; then
-    nothing more is received.
+    A request that is rejected here gets a problem document after the responses to the requests
+    before it, reaches neither the core nor the application, and its connection is closed. A
+    connection beyond the limit is closed without a response. While a request is answered or the
+    client does not read, at most 16 KiB wait; then nothing more is received.
 
     The server must call `sweep` about once a second to enforce the deadlines.
     """
@@ -70,6 +76,8 @@ class Connection(asyncio.Protocol):
         self._is_parsing = False
         self._is_in_head = True
         self._is_upgrade = False  # the head is parsed again without it
+        self._has_rejected = False  # a request, after which nothing is parsed
+        self._rejection: _Rejection | None = None  # to send after the pending responses
         self._is_reading_paused = False
         self._drained: asyncio.Future[None] | None = None  # while the client has to read
         self._is_stopping = False
@@ -142,10 +150,14 @@ class Connection(asyncio.Protocol):
             return True
         return self._active is not None and self._active.is_complete
 
+    def _is_over(self) -> bool:
+        """Whether no request is received any more."""
+        return self._has_rejected or self.out.is_closing
+
     def _receive_buffered(self) -> None:
         """Parses the buffered data until a complete request must be answered."""
         buffered = self._buffered
-        while buffered and not self._is_busy() and not self.out.is_closing:
+        while buffered and not self._is_busy() and not self._is_over():
             found = buffered.find(_HEAD_END)
             end = len(buffered) if found < 0 else found + len(_HEAD_END)
             piece = bytes(buffered[:end])
@@ -188,7 +200,7 @@ class Connection(asyncio.Protocol):
         llhttp takes what follows the head of an upgrade as another protocol, not as its body.
         """
         request = self._request
-        if request is None or self.out.is_closing:
+        if request is None or self._is_over():
             return
         kept = []
         for name, value in request.headers:
@@ -223,7 +235,7 @@ class Connection(asyncio.Protocol):
         self._bytes_beside_body = 0
         request = self._request
         assert request
-        if self.out.is_closing:
+        if self._is_over():
             return None
         parser = self._parser
         request.method = parser.get_method()
@@ -246,7 +258,7 @@ class Connection(asyncio.Protocol):
     def on_body(self, body: bytes) -> None:
         """Passes a piece of the body on, or keeps it until the body is complete."""
         self._bytes_beside_body = 0
-        if self.out.is_closing:
+        if self._is_over():
             return
         request = self._request
         assert request
@@ -257,7 +269,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         """Passes the request on, unless that was done when its head was complete."""
-        if self._is_upgrade:
+        if self._is_upgrade or self._is_over():
             return None
         request = self._request
         assert request
@@ -271,7 +283,7 @@ class Connection(asyncio.Protocol):
         self._bytes_beside_body = 0
         self.out.is_receiving = False
         request.is_complete = True
-        if self.out.is_closing or (self._waiting and request in self._waiting):
+        if self._waiting and request in self._waiting:
             return None
         if request is not self._active:
             self._begin(request)
@@ -343,6 +355,8 @@ class Connection(asyncio.Protocol):
         self._call = None
         if request is None or self.out.is_closing:
             return None
+        if self._rejection is not None and not self._waiting:
+            return self._refuse(self._rejection)
         if not request.keep_alive or self._is_stopping:
             self.out.is_receiving |= len(self._buffered) > 0  # what is not read would reset it
             return self.out.close()
@@ -388,7 +402,7 @@ class Connection(asyncio.Protocol):
         """
         if self._active is not None and self._call is None:
             self._active = None
-            self._reject(504, STOPPING_DURING_WRITE)
+            self._refuse(_Rejection(504, STOPPING_DURING_WRITE, is_head=False))
 
     def _expect(self) -> None:
         self._idle_until = inf
@@ -408,20 +422,39 @@ class Connection(asyncio.Protocol):
             self.out.close()
 
     def _reject(self, status: int, detail: str) -> None:
+        """Rejects the request that is being received, and parses no more."""
+        self._expect_nothing()
+        if self._is_over():
+            return
+        self._has_rejected = True
+        request = self._request
+        is_parsed = request is not None and request.target != b""
+        is_head = is_parsed and self._parser.get_method() == b"HEAD"
+        rejection = _Rejection(status, detail, is_head)
+        if self._waiting and self._waiting[-1] is request:
+            self._waiting.pop()
+        before = self._waiting[-1] if self._waiting else self._active
+        if before is None or before is request:
+            self._refuse(rejection)
+        elif before.keep_alive:
+            # A client that does not expect the rejection must not take it for its next response.
+            before.keep_alive = False
+            self._rejection = rejection
+
+    def _refuse(self, rejection: _Rejection) -> None:
+        """Sends the response to a rejected request, and closes the connection."""
         self._expect_nothing()
         if self.out.is_closing:
             return
-        request_id = token_hex(16)
-        self.server.count_refusal(status)
-        _log.warning("request %s was answered with %d: %s", request_id, status, detail)
-        # The error must not be written into or instead of another response.
-        is_free = self._active is None or (
-            self._active is self._request and self._call is not None and not self._call.has_started
-        )
-        if is_free:
+        status, detail, is_head = rejection
+        # It must not be written into the response to the same request.
+        if self._call is not None and self._call.has_started:
+            _log.warning("a connection was closed during a response: %s", detail)
+        else:
+            request_id = token_hex(16)
+            self.server.count_refusal(status)
+            _log.warning("request %s was answered with %d: %s", request_id, status, detail)
             head, body = refusal(status, detail, request_id, self.server.date)
-            is_parsed = self._request is not None and self._request.target != b""
-            is_head = is_parsed and self._parser.get_method() == b"HEAD"
             self.out.write(head if is_head else head + body)
         if status in (408, 504):
             self.out.end()
