@@ -566,3 +566,30 @@ def test_a_body_that_becomes_invalid_during_the_response_ends_it(
     assert received.endswith(b"progress\r\n")
     (record,) = caplog.records
     assert record.message.startswith("a connection was closed during a response: malformed HTTP")
+
+
+def test_a_request_that_waited_for_another_has_as_much_time_as_any() -> None:
+    async def request() -> bytes:
+        server = Server(application, None, None, 10)  # type: ignore[arg-type]
+        loop = asyncio.get_running_loop()
+        listening = await loop.create_server(lambda: Connection(server), "127.0.0.1", 0)
+        async with listening, asyncio.timeout(30):
+            reader, writer = await asyncio.open_connection(*listening.sockets[0].getsockname())
+            writer.write(PUT_STORED + LAST)
+            await has_begun.wait()
+            (connection,) = server.connections
+            connection.sweep(loop.time() + IDLE_S + 1)
+            may_end.set()
+            received = await reader.read()
+            writer.close()
+        return received
+
+    async def application(scope: Any, _receive: Any, send: Any) -> None:
+        if scope["method"] == "GET":
+            has_begun.set()
+            await may_end.wait()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body"})
+
+    has_begun, may_end = asyncio.Event(), asyncio.Event()
+    assert asyncio.run(request()).count(b"HTTP/1.1 200") == 2

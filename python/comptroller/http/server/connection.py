@@ -419,7 +419,10 @@ class Connection(asyncio.Protocol):
             else:
                 self._reject(408, "the request did not arrive in time")
         elif now >= self._idle_until:
-            self.out.close()
+            if self._is_busy():  # with a request that waited, or the client has to read
+                self._idle_until = now + IDLE_S
+            else:
+                self.out.close()
 
     def _reject(self, status: int, detail: str) -> None:
         """Rejects the request that is being received, and parses no more."""
