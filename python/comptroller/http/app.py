@@ -26,6 +26,7 @@ from comptroller.http import openapi, pages, problems
 from comptroller.http.authentication import Authenticator, Caller, EveryoneIsOperator, require_scope
 from comptroller.http.exchange import (
     BEGAN,
+    CALLER,
     OUTCOME,
     STOPPING,
     STOPPING_DURING_WRITE,
@@ -193,9 +194,28 @@ class App:
             await _refuse(exchange, problem("internal", "a defect; see the log by the request id"))
 
     async def _operate(self, row: Row, exchange: Exchange) -> None:
-        """Calls the operation of a route and sends its result."""
+        """Calls the operation of a route, unless the core has executed it; sends its result."""
+        outcome: Outcome
+        if OUTCOME in exchange.scope:
+            # The caller may have been revoked meanwhile, which does not undo a write.
+            exchange.may_be_executed = description.operations()[row.operation].is_write
+            exchange.operation = row.operation
+            if exchange.scope[CALLER] is not None:
+                _note(exchange.scope[CALLER], exchange)
+            outcome = exchange.scope[OUTCOME]
+        else:
+            outcome = await self._call(row, exchange)
+        if isinstance(outcome, Error):
+            raise outcome
+        answer, is_replay = outcome
+        items_alias, extra = self.extras(row)
+        if OUTCOME not in exchange.scope and (row.envelope or items_alias):
+            answer = _core.wrap_answer(answer, row.envelope, items_alias)
+        await self._send(exchange, answer, [*(REPLAY_HEADERS if is_replay else []), *extra])
+
+    async def _call(self, row: Row, exchange: Exchange) -> Outcome:
+        """Calls the operation of a route."""
         operation = description.operations()[row.operation]
-        exchange.may_be_executed = operation.is_write and OUTCOME in exchange.scope
         caller = await self._admit(row.operation, exchange)
         require_scope(caller, operation.scope_of(caller.is_operator or row.is_operators))
         parameters = await exchange.parameters()
@@ -210,25 +230,14 @@ class App:
             exchange.idempotency_key(),
             exchange.request_id,
         )
-        outcome: Outcome
-        if OUTCOME in exchange.scope:
-            outcome = exchange.scope[OUTCOME]
-        elif operation.is_write:
+        if operation.is_write:
             exchange.may_be_executed = True
-            outcome = await self.writes.current().call(*request)
-        else:
-            # A thread would take more time for a short read.
-            short = None if self.reads_in_threads else self.store.call_if_short(*request)
-            if short is None:
-                short = await self._read_in_thread(exchange, partial(self.store.call, *request))
-            outcome = short
-        if isinstance(outcome, Error):
-            raise outcome
-        answer, is_replay = outcome
-        items_alias, extra = self.extras(row)
-        if OUTCOME not in exchange.scope and (row.envelope or items_alias):
-            answer = _core.wrap_answer(answer, row.envelope, items_alias)
-        await self._send(exchange, answer, [*(REPLAY_HEADERS if is_replay else []), *extra])
+            return await self.writes.current().call(*request)
+        # A thread would take more time for a short read.
+        short = None if self.reads_in_threads else self.store.call_if_short(*request)
+        if short is None:
+            short = await self._read_in_thread(exchange, partial(self.store.call, *request))
+        return short
 
     async def _read_in_thread(
         self, exchange: Exchange, read: Callable[[], tuple[bytes, bool]]
@@ -247,7 +256,7 @@ class App:
     async def _admit(self, operation: str, exchange: Exchange) -> Caller:
         exchange.operation = operation
         caller = await self._authenticator.caller(exchange)
-        exchange.client_id, exchange.customer = caller.client_id, caller.customer
+        _note(caller, exchange)
         return caller
 
     def extras(self, row: Row) -> tuple[str | None, list[tuple[bytes, bytes]]]:
@@ -298,6 +307,11 @@ def _give_way() -> None:
     """Lets the event loop run first if this thread, or one that it starts, wants the processor."""
     if sys.platform == "linux":  # elsewhere it would change the priority of the process
         os.nice(_NICENESS)
+
+
+def _note(caller: Caller, exchange: Exchange) -> None:
+    """Names the caller in the log, and as the customer whose requests take turns."""
+    exchange.client_id, exchange.customer = caller.client_id, caller.customer
 
 
 async def _alive(exchange: Exchange) -> None:

@@ -26,6 +26,8 @@ PIECEWISE = "comptroller.piecewise"
 
 #: A scope key with the outcome, in its envelope, of an operation that was already executed.
 OUTCOME = "comptroller.outcome"
+#: A scope key with the Caller of that operation, or None if it is not known any more.
+CALLER = "comptroller.caller"
 #: A scope key: the rate limit of the caller has counted the request.
 RATED = "comptroller.rated"
 #: The detail of errors while the server stops.

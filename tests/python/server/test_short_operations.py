@@ -585,3 +585,39 @@ def test_a_write_is_answered_although_invalid_bytes_follow_it(
         received = rest(client)
         assert [int(each) for each in re.findall(rb"HTTP/1\.1 (\d{3}) ", received)] == statuses
         assert b'"id":"followed"' in received
+
+
+@pytest.mark.parametrize("target", [IDENTITIES, "/operator/rewards/claims/none/confirm"])
+def test_an_executed_write_of_a_client_that_was_revoked_meanwhile_has_its_outcome(
+    store_path: Path, target: str
+) -> None:
+    """The application compresses a large response, and sends an error."""
+    from comptroller.http.oauth import clients
+
+    name = register(store_path, "desk", None, None)
+    metadata = {f"k{number}": "v" * 317 for number in range(50)}
+    content = {"id": "large", "metadata": metadata} if target == IDENTITIES else {}
+    method, expected = ("PUT", 200) if target == IDENTITIES else ("POST", 404)
+    with serving("--db", str(store_path), cwd=store_path.parent) as server, ExitStack() as closed:
+        token = token_of(server.address, name)
+        writer, other = (
+            closed.enter_context(closing(known(Client(server.address, token)))) for _ in range(2)
+        )
+        with Path(f"{store_path}-lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # another program that writes
+            body = json.dumps(content, separators=(",", ":")).encode() if content else b""
+            writer.socket.sendall(writer.request(method, target, body, "Accept-Encoding: gzip"))
+            server.get("/healthz")
+            clients.revoke(clients.file_of(str(store_path)), name)
+            while not other.ask("GET", CLAIMS).startswith(b"HTTP/1.1 401 "):
+                pass
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        answer = writer.read()
+        _, _, log = server.end()
+    assert answer.startswith(b"HTTP/1.1 %d " % expected)
+    assert (b"content-encoding: gzip" in answer) == (expected == 200)
+    lines = [json.loads(line) for line in log.splitlines()]
+    (line,) = [
+        each for each in lines if each.get("status") == expected and each["method"] == method
+    ]
+    assert line["client_id"] == name

@@ -12,7 +12,7 @@ import msgspec
 from comptroller import _core, routes
 from comptroller.errors import Error
 from comptroller.http.app import COMPRESSED_FROM, App
-from comptroller.http.exchange import OUTCOME, RATED, lines_of
+from comptroller.http.exchange import CALLER, OUTCOME, RATED, lines_of
 from comptroller.http.log import Log
 from comptroller.http.metrics import SECONDS
 from comptroller.http.oauth.tokens import Verified
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _WATCH_EVERY_S = 0.4
 _LOADS = b"/operator/load/"
+_SCHEME = b"Bearer "
 _log = logging.getLogger(__name__)
 
 
@@ -118,7 +119,7 @@ class ShortOperations:
         elif answer is None:
             return False
         else:
-            _respond(connection, request, answer)
+            self._respond(connection, request, answer)
         return True
 
     def _submit(self, connection: Connection, request: Request) -> bool:
@@ -140,12 +141,22 @@ class ShortOperations:
         self._core.end_reads()
         if isinstance(outcome, Error):
             self._core.discard(ticket)
-            _respond(connection, request, outcome)
+            self._respond(connection, request, outcome)
         else:
             if not self._is_iteration_ending:
                 self._end_iteration_soon()
-            _respond(connection, request, self._core.finish(ticket, *outcome))
+            self._respond(connection, request, self._core.finish(ticket, *outcome))
         self._core.end_reads()
+
+    def _respond(self, connection: Connection, request: Request, answer: bytes | Outcome) -> None:
+        """Sends a response; passes a request with another outcome to the application."""
+        if not connection.is_answering(request):
+            _log.warning("the response to a write was not sent: the connection was closed")
+        elif isinstance(answer, bytes):
+            connection.respond(answer)
+        else:
+            caller = self._bearer.verifier.last_caller(_token(request))
+            connection.pass_on(request, {RATED: True, OUTCOME: answer, CALLER: caller})
 
     def set_date(self, line: bytes) -> None:
         """Sets the header line with the date."""
@@ -202,14 +213,9 @@ class ShortOperations:
         ]
 
 
-def _respond(connection: Connection, request: Request, answer: bytes | Outcome) -> None:
-    """Sends a response; passes a request with another outcome to the application."""
-    if not connection.is_answering(request):
-        _log.warning("the response to a write was not sent: the connection was closed")
-    elif isinstance(answer, bytes):
-        connection.respond(answer)
-    else:
-        connection.pass_on(request, {RATED: True, OUTCOME: answer})
+def _token(request: Request) -> bytes:
+    """Returns the token of a request that the core has answered."""
+    return dict(request.headers)[b"authorization"].removeprefix(_SCHEME)
 
 
 def _route(app: App, row: routes.Row) -> _Route:
