@@ -18,8 +18,9 @@ from prometheus_client.registry import Collector
 from comptroller.errors import unavailable
 
 _PUBLISH_EVERY_S = 1.0
-#: How long the start and the end of a worker wait for a collector that blocks.
-_WITHIN_S = 2.0
+#: How long the start and the end of a worker wait for a collector that blocks; less than the time
+#: in which a worker must end after a second signal.
+_WITHIN_S = 1.0
 _SHOWN_FOR_S = 60
 _OF_PROCESS = "process_"
 _ADDED = ("counter", "histogram")
@@ -79,7 +80,7 @@ class SharedMetrics:
     def publishing(self) -> Iterator[None]:
         """Publishes at the start, then each second, and at the end of the scope.
 
-        The start and the end wait at most 2 s for a collector that blocks.
+        The start and the end wait at most a second for a collector that blocks.
         """
         has_begun, ended = Event(), Event()
 
