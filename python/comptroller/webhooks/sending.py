@@ -7,7 +7,9 @@ import logging
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from ipaddress import IPv6Address
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import httpcore2
 
@@ -90,9 +92,12 @@ class Sender:
     ) -> Answer:
         """Sends one request of a customer's or the operator's webhook; returns its outcome."""
         OWNER.set(customer_id)
-        parsed = httpcore2.URL(url)
+        try:
+            parsed = _parse(url)
+        except ValueError as error:
+            return Answer(f"the URL of the webhook is not valid: {error}")
         fields = [
-            (b"host", _authority(url)),
+            (b"host", _authority(url).encode()),
             (b"user-agent", self._agent),
             (b"content-type", b"application/json"),
             (b"content-length", str(len(body)).encode()),
@@ -119,7 +124,7 @@ class Sender:
         ) as error:
             return Answer(f"the connection failed: {str(error) or type(error).__name__}")
         except Exception:  # it must not end the delivery of other events
-            _log.exception("a request of a webhook to %s failed", _authority(url).decode())
+            _log.exception("a request of a webhook to %s failed", _authority(url))
             return Answer("the request failed")
 
     def stop(self) -> None:
@@ -137,8 +142,30 @@ class Sender:
             await pool.aclose()
 
 
-def _authority(url: str) -> bytes:
-    return url.partition("://")[2].partition("/")[0].partition("?")[0].encode()
+def _parse(url: str) -> httpcore2.URL:
+    """Returns the parts of a URL, whose target is what follows the authority, unchanged.
+
+    httpcore2 itself would drop an empty query, and parameters such as ";v=1" of the last segment.
+
+    Raises ValueError if the host is in brackets, and not an IPv6 address.
+    """
+    scheme, _, rest = url.partition("://")
+    authority = _authority(url)
+    place = urlsplit(f"//{authority}")
+    host = place.hostname or ""
+    if authority.startswith("["):
+        IPv6Address(host)
+    target = rest.removeprefix(authority)
+    return httpcore2.URL(
+        scheme=scheme,
+        host=host,
+        port=place.port,
+        target=target if target.startswith("/") else f"/{target}",
+    )
+
+
+def _authority(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0].partition("?")[0]
 
 
 async def _read(response: httpcore2.Response) -> None:

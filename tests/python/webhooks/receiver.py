@@ -54,7 +54,8 @@ class Receiver:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                received = Received(self.path, headers, body)
+                target = self.requestline.split()[1]  # self.path begins with one slash
+                received = Received(target, headers, body)
                 answer = receiver.answering(received)
                 status, fields = answer if isinstance(answer, tuple) else (answer, {})
                 with receiver._arrived:
