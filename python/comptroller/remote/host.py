@@ -31,7 +31,7 @@ from comptroller.journal import Checkpoint
 from comptroller.remote.calls import JSON, Calls, Parameters
 from comptroller.remote.channel import Channel, Content
 from comptroller.remote.copies import Copy
-from comptroller.remote.sending import Request, Upload, read, refusal
+from comptroller.remote.sending import Request, Upload, incomplete, late_refusal, read
 from comptroller.remote.session import Session
 
 if TYPE_CHECKING:
@@ -103,10 +103,13 @@ class RemoteHost:
                 upload=Upload(lambda: body.is_sent, _load_url(kind, {**named, "dry_run": "true"})),
             )
             answer = self._run(self._session.ask(request, _never))
+        place = f"POST /operator/load/{kind}"
+        if not answer.strip():  # cut, which HTTP/1.0 does not report; see export_pieces
+            raise incomplete(place)
         try:
             members = msgspec.json.decode(answer, type=dict[str, Any])
             if isinstance(members.get("status"), int):  # a problem document after a status of 200
-                raise refusal(members["status"], members, f"POST /operator/load/{kind}")
+                raise late_refusal(members["status"], members, place)
             msgspec.convert(members, LoadResult)
         except NOT_JSON as error:
             raise unusable(f"the response to the load is not its result: {error}") from error

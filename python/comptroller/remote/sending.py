@@ -269,13 +269,17 @@ def _lasting_cause(error: BaseException) -> str:
 
 def _outcome_unknown(error: Error) -> Error:
     """Returns the error of a write that may have been executed before this error."""
-    return OutcomeUnknown(
+    unknown = OutcomeUnknown(
         "outcome-unknown",
         504,
         f"{error.detail}; the write may have been executed, because an attempt got no response",
+        error.errors,
         retry_after=error.retry_after,
         request_id=error.request_id,
     )
+    if "load_result" in vars(error):
+        vars(unknown)["load_result"] = vars(error)["load_result"]
+    return unknown
 
 
 def _failure(response: httpx2.Response, content: bytes, place: str) -> Failure:
@@ -284,7 +288,8 @@ def _failure(response: httpx2.Response, content: bytes, place: str) -> Failure:
     is_soon = (pause_s or 0) <= _LONGEST_PAUSE_S
     later = "" if is_soon else f"; try again in {pause_s:,.0f} s"
     given_id = response.headers.get("x-request-id")
-    error = refusal(status, decode_object(content), place, later, pause_s, given_id)
+    answer = decode_object(content)
+    error = _refusal(status, answer, place, later, pause_s, given_id)
     if response.is_redirect:
         target = shorten(response.headers.get("location", "").partition("?")[0])
         to = f"to {target}; connect to that URL if you trust it" if target else "without a target"
@@ -292,13 +297,32 @@ def _failure(response: httpx2.Response, content: bytes, place: str) -> Failure:
     return Failure(
         error,
         is_temporary=status in _TEMPORARY and is_soon,
-        may_be_executed=status in _UNANSWERED,
+        may_be_executed=_may_be_executed(status, answer),
         has_response=True,
         retry_after_s=pause_s,
     )
 
 
-def refusal(
+def _may_be_executed(status: int, answer: Mapping[str, Any]) -> bool:
+    return status in _UNANSWERED or answer.get("code") == "outcome-unknown"
+
+
+def late_refusal(status: int, answer: Mapping[str, Any], place: str) -> Error:
+    """Returns the Error of a write whose response has a problem document after a status of 200.
+
+    `Sender.send` takes such a response for a success. This is OutcomeUnknown if the write may have
+    been executed, as `send` raises for the document's own status.
+    """
+    error = _refusal(status, answer, place)
+    return _outcome_unknown(error) if _may_be_executed(status, answer) else error
+
+
+def incomplete(place: str) -> Error:
+    """Returns the error of a write whose response ended before its result."""
+    return _outcome_unknown(unavailable(f"{place} got no response: it ends before the result"))
+
+
+def _refusal(
     status: int,
     answer: Mapping[str, Any],
     place: str,

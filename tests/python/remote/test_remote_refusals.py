@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +16,7 @@ pytest.importorskip("httpx2")
 
 import httpx2
 from comptroller import errors
-from fake_remote import BASE, CLAIM, LOST, NEW_ADDRESS, Elsewhere, page
+from fake_remote import BASE, CLAIM, LOST, NEW_ADDRESS, Elsewhere, openapi, page
 
 
 @pytest.mark.parametrize(
@@ -84,6 +87,79 @@ def test_an_interrupted_load_reports_the_stored_lines() -> None:
         there.connect().load("claims", [], keep_going=True)
     assert vars(ended.value)["load_result"].inserted == 7
     assert len(there.requests) == 1  # a load is not retried
+
+
+def load(there: Elsewhere) -> object:
+    return there.connect().load("claims", [], keep_going=True)
+
+
+def load_async(there: Elsewhere) -> object:
+    return asyncio.run(there.connect_async().load("claims", [], keep_going=True))
+
+
+each_client = pytest.mark.parametrize("load", [load, load_async], ids=["blocking", "asyncio"])
+
+
+@each_client
+@pytest.mark.parametrize(
+    ("head", "status", "code", "kind"),
+    [
+        # With progress, the head of the response precedes the outcome.
+        (200, 504, "outcome-unknown", "OutcomeUnknown"),
+        (200, 504, "unavailable", "OutcomeUnknown"),
+        (200, 500, "outcome-unknown", "OutcomeUnknown"),
+        (200, 503, "unavailable", "Unavailable"),
+        (200, 409, "already-exists", "Conflict"),
+        (504, 504, "outcome-unknown", "OutcomeUnknown"),
+        (503, 503, "outcome-unknown", "OutcomeUnknown"),
+        (503, 503, "unavailable", "Unavailable"),
+    ],
+)
+def test_a_load_ends_as_the_problem_says_whatever_the_head_says(
+    load: Callable[[Elsewhere], object], head: int, status: int, code: str, kind: str
+) -> None:
+    account = {"committed": True, "read": 7, "inserted": 7, "updated": 0, "unchanged": 0}
+    problem = {
+        "status": status,
+        "code": code,
+        "detail": "lost",
+        "request_id": "r-1",
+        "errors": [{"field": "f", "message": "no"}],
+        "meta": {"load_result": {**account, "rejected": 0, "blank": 0}},
+    }
+    content = b"   " + json.dumps(problem).encode()
+    there = Elsewhere(httpx2.Response(head, content=content))
+    with pytest.raises(comptroller.Error, match="lost") as ended:
+        load(there)
+    error = ended.value
+    is_unknown = kind == "OutcomeUnknown"
+    assert type(error) is getattr(errors, kind)
+    assert (error.code, error.status) == (
+        ("outcome-unknown", 504) if is_unknown else (code, status)
+    )
+    assert ("the write may have been executed" in error.detail) == is_unknown
+    assert (error.errors, error.request_id) == ([("f", "no")], "r-1")
+    assert vars(error)["load_result"].inserted == 7
+    assert len(there.requests) == 1
+
+
+@each_client
+@pytest.mark.parametrize("content", [b"", b"    "])
+def test_a_load_whose_response_ends_before_the_result_has_an_unknown_outcome(
+    load: Callable[[Elsewhere], object], content: bytes
+) -> None:
+    """HTTP/1.0 does not tell a lost connection from the end of the response."""
+    with pytest.raises(errors.OutcomeUnknown, match="ends before the result"):
+        load(Elsewhere(httpx2.Response(200, content=content)))
+
+
+def test_an_unknown_outcome_names_the_fields_of_the_last_attempt() -> None:
+    problem = {"code": "invalid-request", "errors": [{"field": "address.name", "message": "no"}]}
+    listed = openapi(("POST", "/rewards/addresses"))
+    there = Elsewhere(LOST, httpx2.Response(422, json=problem), openapi=listed)
+    with pytest.raises(errors.OutcomeUnknown, match="may have been executed") as refused:
+        there.connect().reward_addresses.create(**NEW_ADDRESS)
+    assert refused.value.errors == [("name", "no")]
 
 
 def test_a_load_with_an_invalid_response_is_refused() -> None:
