@@ -63,8 +63,9 @@ class Calls:
             if (envelope := operations()[operation].body_envelope) and error.errors:
                 raise _unwrap_errors(error, envelope) from error
             raise
-        cursor = dict(parameters).get("page_cursor", "")
-        return normalize_response(row, answer, _identity_id(parameters, body), cursor)
+        named = dict(parameters)
+        place = named.get("page_cursor") or named.get("after", "")
+        return normalize_response(row, answer, _identity_id(parameters, body), place)
 
     async def checkpoint(self) -> Checkpoint:
         """Returns a checkpoint of the journal, signed, and the key that verifies it."""

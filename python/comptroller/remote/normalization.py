@@ -23,6 +23,11 @@ from comptroller.routes import Row
 _NULL = msgspec.Raw(b"null")
 _EMPTY_LIST = msgspec.Raw(b"[]")
 _NO_CURSOR = msgspec.Raw(b'""')
+# The member of a page of a feed that the next request has as `after`.
+_NEXT_PLACES: Mapping[str, tuple[str, type[str | int]]] = {
+    "changes.list": ("next_cursor", str),
+    "journal.list": ("last", int),
+}
 
 # A time that msgspec would not decode as documented: in another zone than UTC, with more than six
 # fraction digits (which msgspec rounds), or in a leap second.
@@ -32,7 +37,7 @@ _TIME = re.compile(
 )
 
 
-def normalize_response(row: Row, content: bytes, identity_id: str, cursor: str) -> bytes:
+def normalize_response(row: Row, content: bytes, identity_id: str, place: str) -> bytes:
     """Returns the record without its envelope, or the page, of a response.
 
     Args:
@@ -40,7 +45,7 @@ def normalize_response(row: Row, content: bytes, identity_id: str, cursor: str) 
         content: the body of the response.
         identity_id: the identity in the request, if any. A server of specification 2.1 omits it
             from controls.
-        cursor: the cursor of the requested page, if any.
+        place: the cursor of the requested page, or the `after` of a feed, if any.
 
     Raises:
         Unusable: the body is not a JSON object, or the page is its own successor.
@@ -48,7 +53,8 @@ def normalize_response(row: Row, content: bytes, identity_id: str, cursor: str) 
     try:
         members = msgspec.json.decode(content, type=dict[str, msgspec.Raw])
         is_page = operations()[row.operation].is_list
-        record = _page(members, cursor) if is_page else _bare(row, members, content)
+        _require_progress(row.operation, members, place)
+        record = _page(members, place) if is_page else _bare(row, members, content)
         # Decode and normalize the record only for these rare cases.
         is_incomplete = record.count(b'"set_by":') > record.count(b'"identity_id":')
         if is_incomplete or _UNUSUAL_TIME.search(record):
@@ -68,6 +74,17 @@ def _page(members: Mapping[str, msgspec.Raw], requested: str) -> bytes:
         raise msgspec.ValidationError("next_page_cursor repeats the cursor of this page")
     page = {"items": items, "next_page_cursor": _NO_CURSOR if cursor == _NULL else cursor}
     return msgspec.json.encode(page)
+
+
+def _require_progress(operation: str, members: Mapping[str, msgspec.Raw], requested: str) -> None:
+    """Raises ValidationError if a page of a feed is its own successor, as `_page` for a list."""
+    if operation not in _NEXT_PLACES:
+        return
+    name, type = _NEXT_PLACES[operation]
+    place = msgspec.json.decode(members.get(name, _NULL), type=type)
+    has_more = msgspec.json.decode(members.get("has_more", _NULL), type=bool)
+    if has_more and str(place) == requested:
+        raise msgspec.ValidationError(f"{name} repeats the place before this page")
 
 
 def _bare(row: Row, members: Mapping[str, msgspec.Raw], content: bytes) -> bytes:

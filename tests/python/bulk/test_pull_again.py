@@ -334,6 +334,19 @@ def test_a_service_without_a_feed_is_read_completely(here: comptroller.Service) 
             assert counts(pulling.pull(source, here, "claims")) == expected
 
 
+def test_a_feed_that_repeats_a_page_is_refused(here: comptroller.Service) -> None:
+    feed = {"items": [], "next_cursor": "c", "has_more": False}
+    pages = [ok(feed), ok(feed | {"has_more": True})]
+    there = Elsewhere(
+        claims=lambda _request: page(CLAIM | {"onchain_status": "CONFIRMED"}),
+        changes=lambda _request: pages.pop(0),
+    )
+    with there.connect(token="t") as source:
+        assert pulling.pull(source, here, "claims").read == 1
+        with pytest.raises(errors.Unusable, match="next_cursor repeats the place"):
+            pulling.pull(source, here, "claims")
+
+
 def jwt(**claims: str) -> str:
     """Returns an unsigned token, because clients do not verify tokens."""
     parts = (urlsafe_b64encode(json.dumps(part).encode()) for part in ({}, claims))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -273,6 +274,92 @@ def test_a_page_that_repeats_its_cursor_ends_the_iteration(read: str, items: Any
     with pytest.raises(errors.Unusable, match="next_page_cursor repeats the cursor of this page"):
         list(getattr(there.connect().claims, read)())
     assert len([path for path in there.paths() if "claims" in path]) == 2
+
+
+CHANGE = {
+    "cursor": "c",
+    "recorded_at": NOON,
+    "actor": "operator",
+    "operation": "identities.put",
+    "resource": "identities",
+    "id": "alice",
+}
+ENTRY = {
+    "sequence": 7,
+    "recorded_at": NOON,
+    "actor": "operator",
+    "operation": "identities.put",
+    "resource": "identities",
+    "id": "alice",
+}
+READ_OF_A_FEED: dict[str, Callable[[comptroller.Service], Iterable[Any]]] = {
+    "changes": lambda svc: svc.changes.iter(),
+    "changes of one": lambda svc: svc.host.changes("identities"),  # type: ignore[attr-defined]
+    "followed": lambda svc: svc.changes.follow(),
+    "entries": lambda svc: svc.journal.iter(),
+    "most entries": lambda svc: svc.journal.list(limit=1000),
+}
+READ_OF_A_FEED_LATER: dict[str, Callable[[comptroller.AsyncService], AsyncIterator[Any]]] = {
+    "changes": lambda svc: svc.changes.iter(),
+    "followed": lambda svc: svc.changes.follow(),
+    "entries": lambda svc: svc.journal.iter(),
+}
+
+
+def repeating(name: str, has_items: bool) -> Elsewhere:
+    """Returns a service whose feed has one page again and again, and fails at the third."""
+    if "entries" in name:
+        body = {"items": [ENTRY] if has_items else [], "last": 7, "has_more": True}
+    else:
+        body = {"items": [CHANGE] if has_items else [], "next_cursor": "c", "has_more": True}
+    return Elsewhere(ok(body), ok(body), AssertionError("the page was fetched again"))
+
+
+FEED_REPEATS = r"(next_cursor|last) repeats the place before this page"
+
+
+@pytest.mark.parametrize("has_items", [False, True])
+@pytest.mark.parametrize("name", READ_OF_A_FEED)
+def test_a_page_of_a_feed_that_repeats_its_place_ends_the_iteration(
+    name: str, has_items: bool
+) -> None:
+    there = repeating(name, has_items)
+    with pytest.raises(errors.Unusable, match=FEED_REPEATS):
+        list(READ_OF_A_FEED[name](there.connect()))
+    assert len(there.requests) == 2
+
+
+@pytest.mark.parametrize("has_items", [False, True])
+@pytest.mark.parametrize("name", READ_OF_A_FEED_LATER)
+def test_a_page_of_a_feed_that_repeats_its_place_ends_the_async_iteration(
+    name: str, has_items: bool
+) -> None:
+    there = repeating(name, has_items)
+
+    async def read() -> None:
+        async for _ in READ_OF_A_FEED_LATER[name](there.connect_async()):
+            pass
+
+    with pytest.raises(errors.Unusable, match=FEED_REPEATS):
+        asyncio.run(read())
+    assert len(there.requests) == 2
+
+
+def test_a_feed_that_goes_on_without_a_place_is_refused() -> None:
+    """The next request would begin the feed again."""
+    there = Elsewhere(
+        ok({"items": [], "next_cursor": "", "has_more": True}),
+        AssertionError("the feed was read from its beginning again"),
+    )
+    with pytest.raises(errors.Unusable, match=FEED_REPEATS):
+        list(there.connect().changes.iter())
+
+
+def test_the_last_page_of_a_feed_may_repeat_its_place() -> None:
+    changes = Elsewhere(ok({"items": [], "next_cursor": "c", "has_more": False}))
+    assert changes.connect().changes.list(after="c").next_cursor == "c"
+    entries = Elsewhere(ok({"items": [], "last": 7, "has_more": False}))
+    assert entries.connect().journal.list(after=7) == []
 
 
 def test_unknown_values_and_members_are_accepted() -> None:
