@@ -44,6 +44,13 @@ def test_every_scope_is_listed() -> None:
     assert scopes <= rows("specification.md")
 
 
+def test_the_index_links_every_page() -> None:
+    docs = ROOT / "docs"
+    index = (docs / "index.md").read_text(encoding="utf-8")
+    pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")} - {"index.md"}
+    assert pages == set(re.findall(r"\]\(([^)]+\.md)\)", index))
+
+
 @pytest.mark.parametrize(
     "page",
     [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "cpp").rglob("*.md")],
