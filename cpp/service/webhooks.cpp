@@ -239,11 +239,12 @@ std::vector<Operation> webhook_operations() {
   return {
       read_row(webhooks, &list_webhooks, {"list", "Lists webhooks, oldest first."}),
       read_row(webhooks, &get<Webhook>, {"get", "Returns one webhook."}),
-      write_row<body>(webhooks, &create_webhook,
-                      {.name = "create",
-                       .summary = "Creates a webhook, which gets the events from now on.",
-                       .route = "POST",
-                       .errors = {{Code::already_exists, "the customer has 100 webhooks"}}}),
+      write_row<body>(
+          webhooks, &create_webhook,
+          {.name = "create",
+           .summary = "Creates a webhook, which gets the events from now on.",
+           .route = "POST",
+           .errors = {{Code::already_exists, "the customer, or the operator, has 100 webhooks"}}}),
       write_row<id_and_body>(webhooks, &update_webhook,
                              {"update", "Changes the members that are given.", "PUT /{id}"}),
       write_row<id_and_body>(
