@@ -109,9 +109,9 @@ template <Record Request>
 bool is_short_page(const Request& request, const Principal& principal) {
   constexpr std::size_t max_ranges = 16;  // of one statement
   struct Given {
-    std::size_t ranges;
+    std::size_t ranges = 0;
     std::string_view column;
-    const Index* index;
+    const Index* index = nullptr;
   };
   std::vector<Given> filters;
   std::size_t ranges = 1;
