@@ -17,9 +17,12 @@ Error wrong_type(const Value& value, std::string_view wanted) {
                         " instead of " + std::string(wanted));
 }
 
+bool is_of_damage(const Error& error) {
+  return error.detail().starts_with(Error::damaged("").detail());
+}
+
 Error located(const Error& error, const std::string& place) {
   const std::string prefix = Error::damaged("").detail();
-  if (!error.detail().starts_with(prefix)) return error;
   return Error::damaged(place + ": " + error.detail().substr(prefix.size()) +
                         "; restore a backup, or correct the value");
 }

@@ -34,7 +34,9 @@ struct Value {
 
 // Returns the error of a value whose type is not that of its column; `wanted` is "an integer".
 [[gnu::cold]] Error wrong_type(const Value& value, std::string_view wanted);
-// Returns the error of a damaged value with its place in the store; other errors are unchanged.
+// Whether an error is that of a damaged value.
+[[gnu::cold]] bool is_of_damage(const Error& error);
+// Returns the error of a damaged value with its place in the store.
 [[gnu::cold]] Error located(const Error& error, const std::string& place);
 // Names a value of a row, for an error message.
 std::string place_of(std::string_view table, std::string_view column, std::int64_t key);
@@ -127,11 +129,12 @@ class Query {
     throw located(wrong_type(value, "an integer"), statement_->place_of(index, 0));
   }
   // Runs `read`, which reads a value of the last step; the error of a damaged value names its
-  // place.
+  // place. Others keep their class: after Lost, the caller runs again.
   void locate(int index, std::size_t row, const auto& read) {
     try {
       read();
     } catch (const Error& error) {
+      if (!is_of_damage(error)) throw;
       throw located(error, statement_->place_of(index, row));
     }
   }

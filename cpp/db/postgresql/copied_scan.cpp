@@ -101,6 +101,7 @@ bool CopiedScan::read_row(std::size_t row) {
     try {
       values_[row * names_.size() + column] = take_value(types_[column + 1]);
     } catch (const Error& error) {
+      if (!is_of_damage(error)) throw;
       throw located(error, place_of(static_cast<int>(column), row));
     }
   }

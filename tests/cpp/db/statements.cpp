@@ -152,5 +152,21 @@ TEST_CASE("values of every type are returned as they were bound") {
   CHECK(types.column(5).bytes.empty());
 }
 
+// A statement whose only value cannot be read, and has a place.
+class Unreadable final : public Statement {
+ public:
+  bool step() override { return true; }
+  std::string place_of(int, std::size_t) override { return "things.text of key 1"; }
+};
+
+TEST_CASE("the error of a damaged value names its place, and others keep their class") {
+  Unreadable statement;
+  Query query(statement);
+  CHECK_THROWS_WITH_AS(query.locate(0, 0, [] { throw Error::damaged("it is NULL"); }),
+                       doctest::Contains("things.text of key 1: it is NULL"), Error);
+  CHECK_THROWS_AS(query.locate(0, 0, [] { throw Lost(Code::unavailable, "lost"); }), Lost);
+  CHECK_THROWS_AS(query.locate(0, 0, [] { throw Conflict(Code::unavailable, "met"); }), Conflict);
+}
+
 }  // namespace
 }  // namespace comptroller::db
