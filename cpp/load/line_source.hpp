@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,9 @@ namespace comptroller::load {
 template <Record Line>
 class LineSource {
  public:
+  // The text of lines that are taken together.
+  static constexpr std::size_t max_bytes = std::size_t{8} << 20U;
+
   // `while_waiting` is called before and during each wait for the input; it may throw. The
   // arguments must outlive this object.
   LineSource(RewindableInput& input, bool keeps_texts, OnParsed<Line> on_parsed,
@@ -31,21 +35,30 @@ class LineSource {
   // Whether all lines were taken; known once `fetch` has found the end.
   bool is_at_end() const { return is_at_end_; }
   bool has_lines() const { return position_ < lines_.size(); }
-  // Reads the next batch, if there are no lines to take; more until they have `least` lines.
+  // Reads the next batch, if there are no lines to take; more until they have `least` lines, or
+  // about max_bytes.
   void fetch(std::size_t least = 1) {
     if (has_lines() || is_at_end_) return;
     while_waiting_();
     lines_ = parser_->next(std::move(lines_), while_waiting_);
     position_ = 0;
     is_at_end_ = lines_.empty();
-    while (!is_at_end_ && lines_.size() < least && add_batch()) {
+    std::size_t bytes = bytes_from(0);
+    while (!is_at_end_ && lines_.size() < least && bytes < max_bytes) {
+      const std::size_t before = lines_.size();
+      if (!add_batch()) break;
+      bytes += bytes_from(before);
     }
   }
-  // Takes up to `max` of the lines that were fetched.
+  // Takes up to `max` of the lines that were fetched; fewer if they are larger than max_bytes.
   std::span<ParsedLine<Line>> take(std::size_t max) {
-    const std::size_t count = std::min(max, lines_.size() - position_);
+    const std::span<ParsedLine<Line>> left = std::span(lines_).subspan(position_);
+    std::size_t count = 0;
+    for (std::size_t bytes = 0; count < std::min(max, left.size()) && bytes < max_bytes; ++count) {
+      bytes += left[count].size;
+    }
     position_ += count;
-    return std::span(lines_).subspan(position_ - count, count);
+    return left.first(count);
   }
   // Whether the next lines can be taken without waiting for the input.
   bool is_next_ready() const { return has_lines() || parser_->is_ready(); }
@@ -90,6 +103,11 @@ class LineSource {
   }
 
  private:
+  std::size_t bytes_from(std::size_t place) const {
+    return std::accumulate(
+        lines_.begin() + static_cast<std::ptrdiff_t>(place), lines_.end(), std::size_t{0},
+        [](std::size_t sum, const ParsedLine<Line>& line) { return sum + line.size; });
+  }
   // Returns false at the end of the input.
   bool add_batch() {
     while_waiting_();

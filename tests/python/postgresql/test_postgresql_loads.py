@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -18,17 +20,32 @@ import msgspec
 import pytest
 from comptroller import Service
 from examples import accounted, group_id
-from lines import at, claim, group, load
+from lines import at, claim, evm, group, load
 from postgresql_server import Connection, Server
 
 _LINES = 20_000
 _IDS = 9_000
 _CUSTOMERS = ("acme", "globex")
 _DAYS = 6
+# Of the load of large lines: those of 5,000 lines would be the whole file.
+_LARGE = 1_000
+_ADDRESSES = 2_500  # of each line, some 110 kB
+_MAX_GROWTH = 150 << 10  # KiB
 # Of the load in parts; each writer has put some of the claims when it begins.
 _CONTESTED = 3_000
 _WRITERS = 4
 _BEFORE = 40
+
+#: Prints by how many KiB the peak grows during the load of a file.
+MEASURER = """
+import sys, comptroller
+def peak():
+    return int(next(line for line in open("/proc/self/status") if "VmHWM" in line).split()[1])
+with comptroller.open(sys.argv[1]) as svc:
+    before = peak()
+    assert svc.load("claims", sys.argv[2]).inserted == int(sys.argv[3])
+    print(peak() - before)
+"""
 
 
 class Sides(NamedTuple):
@@ -194,6 +211,19 @@ def test_a_load_collects_statistics_if_the_table_grew(store_path: str) -> None:
             svc.load("claims", [claim() for _ in range(rows)])
             counted = other.execute("SELECT reltuples FROM pg_class WHERE relname = 'claims'")
             assert counted == [(str(known),)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak from /proc")
+def test_a_load_of_large_lines_takes_little_memory(store_path: str, tmp_path: Path) -> None:
+    addresses = [evm() for _ in range(_ADDRESSES)]
+    path = tmp_path / "claims.ndjson"
+    with path.open("wb") as file:
+        for _ in range(_LARGE):
+            file.write(msgspec.json.encode(claim(addresses=addresses)) + b"\n")
+    command = [sys.executable, "-c", MEASURER, store_path, str(path), str(_LARGE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < _MAX_GROWTH
+    path.unlink()
 
 
 def test_a_load_does_not_wait_for_a_vacuum(store_path: str) -> None:
