@@ -13,17 +13,24 @@ constexpr std::size_t max_unread = 500;
 }  // namespace
 
 void Channel::add_waiting() {
-  unread_ += beginning_.size() + later_.size();
+  if (!is_in_transaction_ && unread_ == 0) add_statements(before_requests_);
   // A pipeline is a transaction until BEGIN, whose isolation level no statement may precede.
-  for (const std::string& sql : std::exchange(beginning_, {})) session_->add_statement(sql);
-  for (const std::string& sql : std::exchange(later_, {})) session_->add_statement(sql);
+  add_statements(std::exchange(beginning_, {}));
+  add_statements(std::exchange(later_, {}));
+  add_statements(std::exchange(closing_, {}));
+}
+
+void Channel::add_statements(const std::vector<std::string>& statements) {
+  unread_ += statements.size();
+  for (const std::string& sql : statements) session_->add_statement(sql);
 }
 
 void Channel::add_later(const std::function<void(Session&)>& add, ReadResult read) {
   add_waiting();
   add(*session_);
-  if (read) readers_.emplace_back(unread_, std::move(read));
-  if (++unread_ >= max_unread) exchange_all([](Session&) {});
+  const std::size_t place = unread_++;
+  if (read) readers_.emplace_back(place, std::move(read));
+  if (unread_ >= max_unread) exchange_all([](Session&) {});
 }
 
 void Channel::forget_prepared(const std::string& name) {
@@ -58,13 +65,11 @@ std::vector<Result> Channel::exchange_all(const std::function<void(Session&)>& a
     add(*session_);
   } catch (...) {
     // The transaction is undone; what was sent must not be mistaken for the results of others.
-    try {
-      session_->run();
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the first failure counts
-    }
+    session_->run_undone();
     throw;
   }
   std::vector<Result> results = session_->run();
+  if (results.size() < before) throw Error(Code::internal, "requests without results");
   for (const auto& [place, read] : readers) read(std::move(results[place]));
   results.erase(results.begin(), std::next(results.begin(), static_cast<std::ptrdiff_t>(before)));
   return results;
@@ -84,6 +89,7 @@ void Channel::begin_now() {
 void Channel::commit() {
   const bool has_begun = beginning_.empty();
   beginning_.clear();
+  closing_.clear();
   if (!has_begun) {
     is_in_transaction_ = false;
     return;
@@ -110,12 +116,11 @@ void Channel::commit() {
 void Channel::roll_back() noexcept {
   const bool has_begun = beginning_.empty();
   beginning_.clear();
+  closing_.clear();
   readers_.clear();
   if (!std::exchange(is_in_transaction_, false) || !has_begun) return;
-  try {
-    if (std::exchange(unread_, 0) > 0) session_->run();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the transaction is undone
-  }
+  // An interrupt would be lost here; the next request throws it.
+  if (std::exchange(unread_, 0) > 0) session_->run_undone();
   try {
     if (!session_->is_usable()) return;
     session_->add_statement("ROLLBACK");

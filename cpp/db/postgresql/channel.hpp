@@ -38,6 +38,11 @@ class Channel {
   void run_in_transaction(std::string sql) {
     (beginning_.empty() ? later_ : beginning_).push_back(std::move(sql));
   }
+  // Closes a cursor of this transaction with its next request.
+  void close_cursor(const std::string& name) { closing_.push_back("CLOSE " + name); }
+  // From now on sends a statement without parameters before each request outside of transactions,
+  // which is in one transaction with it.
+  void run_before_requests(std::string sql) { before_requests_.push_back(std::move(sql)); }
   // Removes a prepared statement. A pooler, which gives it a name of its own, keeps it until the
   // connection ends; so the connection is not usable any more after many.
   void forget_prepared(const std::string& name);
@@ -67,6 +72,7 @@ class Channel {
   static constexpr std::size_t max_forgotten = 1'000;
 
   void add_waiting();
+  void add_statements(const std::vector<std::string>& statements);
   void complete_waiting();
 
   std::unique_ptr<Session> session_;
@@ -77,6 +83,8 @@ class Channel {
   std::uint64_t names_ = 0;
   std::vector<std::string> beginning_;  // statements that were not sent yet
   std::vector<std::string> later_;
+  std::vector<std::string> closing_;  // of cursors of the transaction
+  std::vector<std::string> before_requests_;
   std::size_t unread_ = 0;                                   // results of add_later
   std::vector<std::pair<std::size_t, ReadResult>> readers_;  // of some of them, by their place
 };

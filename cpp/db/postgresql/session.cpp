@@ -20,6 +20,7 @@ namespace {
 constexpr int checks_per_interval = 5;  // before requests, as no thread is woken for them
 // A server that does not end a canceled statement soon is not reachable.
 constexpr std::chrono::seconds max_wait_for_canceled{5};
+constexpr std::chrono::seconds max_wait_for_undone{5};
 
 }  // namespace
 
@@ -42,26 +43,23 @@ Session::~Session() {
   if (::getpid() == process_) pq_.finish(connection_);
 }
 
-void Session::check_process() {
+void Session::check_usable() {
   if (::getpid() != process_) {
     throw Error(Code::closed, "the connection belongs to the process that opened it");
   }
+  if (is_broken_) throw_lost("an earlier request did not end");
 }
 
-void Session::read_unread() {
+void Session::read_unread(bool may_interrupt) {
   if (!std::exchange(is_unread_, false)) return;
+  Result failed;
   try {
-    read_results(true, false);
-  } catch (const Lost&) {
-    is_broken_ = true;
-    throw;
-  } catch (const Error& error) {  // what was sent since is not read, and was not executed
-    is_broken_ = true;
-    throw Lost(Code::unavailable, error.detail());
-  } catch (...) {
+    read_to_end(true, may_interrupt, failed);
+  } catch (...) {  // the results of what was sent since are not read
     is_broken_ = true;
     throw;
   }
+  if (failed) throw_lost(pq_.result_error(failed.get()));
 }
 
 bool Session::is_usable() {
@@ -72,7 +70,7 @@ bool Session::is_usable() {
   };
   if (!is_readable()) return true;
   try {
-    read_unread();
+    read_unread(false);
   } catch (const Error&) {
     return false;
   }
@@ -120,45 +118,56 @@ void Session::add_statement(const std::string& sql) {
 
 void Session::add_statement(const std::string& sql, std::span<const unsigned> types,
                             const Parameters& parameters) {
-  check_process();
+  check_usable();
   check_sent(pq_.send_statement(
       connection_, sql.c_str(), static_cast<int>(parameters.values.size()), types.data(),
       parameters.values.data(), parameters.lengths.data(), parameters.formats.data(), 1));
 }
 
 void Session::add_prepare(const std::string& name, const std::string& sql) {
-  check_process();
+  check_usable();
   check_sent(pq_.send_prepare(connection_, name.c_str(), sql.c_str(), 0, nullptr));
 }
 
 void Session::add_describe(const std::string& name) {
-  check_process();
+  check_usable();
   check_sent(pq_.send_describe(connection_, name.c_str()));
 }
 
 void Session::add_prepared(const std::string& name, const Parameters& parameters) {
-  check_process();
+  check_usable();
   check_sent(pq_.send_prepared(connection_, name.c_str(),
                                static_cast<int>(parameters.values.size()), parameters.values.data(),
                                parameters.lengths.data(), parameters.formats.data(), 1));
 }
 
 std::vector<Result> Session::run(bool may_interrupt) {
+  check_usable();
   check_sent(pq_.pipeline_sync(connection_));
-  read_unread();
+  read_unread(may_interrupt);
   return read_results(true, may_interrupt);
 }
 
+void Session::run_undone() noexcept {
+  end_ = Clock::now() + max_wait_for_undone;
+  try {
+    run(false);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nobody needs the results
+  }
+  end_ = Deadline::max();
+}
+
 void Session::send() {
-  read_unread();
+  check_usable();
+  read_unread(false);
   check_sent(pq_.pipeline_sync(connection_));
   if (pq_.flush(connection_) < 0) throw_lost();
   is_unread_ = true;
 }
 
 void Session::run_outside_pipeline(const std::function<void()>& request) {
-  check_process();
-  read_unread();
+  check_usable();
+  read_unread(true);
   check_sent(pq_.exit_pipeline(connection_));
   std::exception_ptr failure;
   try {
@@ -218,30 +227,38 @@ void Session::send_copied(std::string_view data) {
   constexpr std::size_t piece = std::size_t{1} << 16U;
   for (; !data.empty(); data.remove_prefix(std::min(piece, data.size()))) {
     const auto size = static_cast<int>(std::min(piece, data.size()));
-    if (pq_.put_copy_data(connection_, data.data(), size) != 1) {
+    if (interruption_ || pq_.put_copy_data(connection_, data.data(), size) != 1) {
       pq_.put_copy_end(connection_, "the data could not be sent");
       return;
     }
+    // Else libpq would copy all of the data into its memory.
+    while (!interruption_ && has_unsent()) wait_for_server(true, true);
   }
   pq_.put_copy_end(connection_, nullptr);
+}
+
+// Sends what the server takes now; returns whether there is more.
+bool Session::has_unsent() {
+  const int unsent = pq_.flush(connection_);
+  if (unsent < 0) throw_lost();
+  return unsent == 1;
 }
 
 // Waits until the server has received the requests and a result is there.
 void Session::wait(bool may_interrupt) {
   while (true) {
-    const int unsent = pq_.flush(connection_);
-    if (unsent == 0 && pq_.is_busy(connection_) == 0) return;
-    if (unsent < 0) throw_lost();
-    wait_for_server(unsent == 1, may_interrupt);
+    const bool is_sending = has_unsent();
+    if (!is_sending && pq_.is_busy(connection_) == 0) return;
+    wait_for_server(is_sending, may_interrupt);
   }
 }
 
 // Reads what the server has sent, or waits for it up to check_interval.
-void Session::wait_for_server(bool has_unsent, bool may_interrupt) {
-  if (is_ready(pq_.socket(connection_), has_unsent)) {
+void Session::wait_for_server(bool is_sending, bool may_interrupt) {
+  if (is_ready(pq_.socket(connection_), is_sending)) {
     check_sent(pq_.consume_input(connection_));
-  } else if (interruption_) {
-    if (Clock::now() >= end_of_canceled_) throw_lost();
+  } else if (end_ != Deadline::max()) {
+    if (Clock::now() >= end_) throw_lost("the server does not answer");
   } else if (may_interrupt) {
     try {
       interrupt_.check();
@@ -255,7 +272,7 @@ void Session::wait_for_server(bool has_unsent, bool may_interrupt) {
 // Asks the server on a connection of its own, which can take long: in a thread, which has all that
 // it uses.
 void Session::cancel() {
-  end_of_canceled_ = Clock::now() + max_wait_for_canceled;
+  end_ = Clock::now() + max_wait_for_canceled;
   const std::shared_ptr<PGcancel> request(pq_.get_cancel(connection_), pq_.free_cancel);
   if (!request) return;
   std::packaged_task<void()> task([&pq = pq_, request] {
@@ -267,15 +284,22 @@ void Session::cancel() {
   try {
     std::thread(std::move(task)).detach();
   } catch (const std::system_error&) {
-    end_of_canceled_ = Clock::now();  // the connection is given up
+    end_ = Clock::now();  // the connection is given up
   }
 }
 
 std::vector<Result> Session::read_results(bool is_pipeline, bool may_interrupt) {
-  std::vector<Result> results;
   Result failed;
-  int empty = 0;
-  while (true) {
+  std::vector<Result> results = read_to_end(is_pipeline, may_interrupt, failed);
+  if (failed) fail(failed.get());
+  return results;
+}
+
+std::vector<Result> Session::read_to_end(bool is_pipeline, bool may_interrupt, Result& failed) {
+  is_broken_ = true;  // until all results are read
+  std::vector<Result> results;
+  bool has_ended = false;
+  for (int empty = 0; !has_ended && empty <= 2;) {
     try {
       wait(may_interrupt);
     } catch (const Lost&) {
@@ -284,30 +308,32 @@ std::vector<Result> Session::read_results(bool is_pipeline, bool may_interrupt) 
     }
     Result result(pq_.get_result(connection_));
     if (!result) {
-      if (!is_pipeline) break;
       // A lost connection has no more results.
-      if (pq_.status(connection_) != connection_ok || ++empty > 2) break;
+      if (pq_.status(connection_) != connection_ok) break;
+      has_ended = !is_pipeline;
+      ++empty;
       continue;
     }
     empty = 0;
     const int status = pq_.result_status(result.get());
-    if (status == result_pipeline_sync) break;
-    if (status == result_command_ok || status == result_tuples_ok) {
+    if (status == result_pipeline_sync) {
+      has_ended = true;
+    } else if (status == result_command_ok || status == result_tuples_ok) {
       results.push_back(std::move(result));
     } else if (status != result_pipeline_aborted && !failed) {
       failed = std::move(result);
     }
   }
   // A request to cancel that arrives later would end another statement.
-  if (canceled_.valid()) {
-    is_broken_ = is_broken_ || canceled_.wait_until(end_of_canceled_) != std::future_status::ready;
-    canceled_ = {};
+  const bool is_late = canceled_.valid() && canceled_.wait_until(end_) != std::future_status::ready;
+  canceled_ = {};
+  const bool is_lost = !has_ended || pq_.status(connection_) != connection_ok;
+  is_broken_ = is_late || is_lost;
+  if (interruption_) {
+    end_ = Deadline::max();
+    std::rethrow_exception(std::exchange(interruption_, nullptr));
   }
-  const bool is_lost = pq_.status(connection_) != connection_ok;
-  is_broken_ = is_broken_ || is_lost;
-  if (interruption_) std::rethrow_exception(std::exchange(interruption_, nullptr));
-  if (failed) fail(failed.get());
-  if (is_lost) throw_lost();
+  if (is_lost && !failed) throw_lost();
   return results;
 }
 

@@ -33,7 +33,7 @@ struct Parameters {
 };
 
 // For one thread at a time. In a forked child, requests throw closed, and the destructor leaves the
-// socket to the parent.
+// socket to the parent. Requests of a broken session throw Lost.
 class Session {
  public:
   // Connects. Throws unavailable if the server cannot be reached, else unusable. No message shows a
@@ -45,7 +45,7 @@ class Session {
 
   // Whether the connection was not lost, as far as is known without a request.
   bool is_usable();
-  // Whether the connection was lost during a request.
+  // Whether the connection was lost during a request, or may have results that nobody has read.
   bool is_broken() const { return is_broken_; }
   // Whether the session is in no transaction, or only the result of its end is unread.
   bool is_idle() const {
@@ -76,6 +76,9 @@ class Session {
   // Sends the requests, and returns their results in order. Throws the first failure; the requests
   // after it were then not executed. `may_interrupt`: an interrupt cancels the requests.
   std::vector<Result> run(bool may_interrupt = true);
+  // Ends the requests of a transaction that is undone, whose results do not matter. Waits for them
+  // without an interrupt, for at most 5 s; the session is then broken.
+  void run_undone() noexcept;
   // Sends the requests, which end the transaction, and returns at once. Their results are read
   // after the next requests were sent.
   void send();
@@ -89,14 +92,19 @@ class Session {
 
  private:
   void check_sent(int is_sent);
-  void check_process();
-  void read_unread();
+  // Throws closed in a forked child, and Lost if the session is broken: a new request would get the
+  // result of an earlier one.
+  void check_usable();
+  void read_unread(bool may_interrupt);
   void run_outside_pipeline(const std::function<void()>& request);
   void begin_copy(const std::string& sql, int direction);
   void send_copied(std::string_view data);
   std::vector<Result> read_results(bool is_pipeline, bool may_interrupt);
+  // Does the same, but returns the first failure in `failed`.
+  std::vector<Result> read_to_end(bool is_pipeline, bool may_interrupt, Result& failed);
   void wait(bool may_interrupt);
-  void wait_for_server(bool has_unsent, bool may_interrupt);
+  bool has_unsent();
+  void wait_for_server(bool is_sending, bool may_interrupt);
   void cancel();
   [[noreturn]] void throw_lost();
   [[noreturn]] void throw_lost(const char* message);
@@ -109,9 +117,9 @@ class Session {
   bool is_broken_ = false;
   bool is_unread_ = false;           // whether results of `send` are not read yet
   std::exception_ptr interruption_;  // thrown when the canceled requests have ended
-  Deadline end_of_canceled_{};
-  std::future<void> canceled_;  // when the server has been asked
-  Deadline next_check_{};       // of the interrupt
+  Deadline end_ = Deadline::max();   // of the wait for requests that were canceled or undone
+  std::future<void> canceled_;       // when the server has been asked
+  Deadline next_check_{};            // of the interrupt
 };
 
 }  // namespace comptroller::db::postgresql

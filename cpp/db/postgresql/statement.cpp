@@ -204,9 +204,9 @@ void PostgresqlStatement::close_cursor() noexcept {
   const std::string name = std::exchange(cursor_, {});
   if (channel_.transaction() != transaction_ || channel_.session().has_failed()) return;
   try {
-    channel_.add_later([&](Session& session) { session.add_statement("CLOSE " + name); });
+    channel_.close_cursor(name);
     // NOLINTNEXTLINE(bugprone-empty-catch): the transaction's end closes it
-  } catch (const std::exception&) {
+  } catch (const std::bad_alloc&) {
   }
 }
 
