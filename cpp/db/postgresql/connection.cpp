@@ -245,10 +245,12 @@ void PostgresqlConnection::begin_with(Mode mode, std::vector<std::string> statem
   forget_snapshot();
   if (connection_symbols_ != nullptr) connection_symbols_->begin_transaction(mode == Mode::reading);
   // A pooler keeps the connection when it follows a failover.
-  if (is_behind_pooler() && server_ != 0) {
-    run_in_transaction("SELECT 1 / (" + start_of_server() + " = " + std::to_string(server_) +
-                       ")::int");
-  }
+  if (is_behind_pooler() && server_ != 0) run_in_transaction(check_of_server());
+}
+
+// Returns a statement that fails on another server.
+std::string PostgresqlConnection::check_of_server() {
+  return "SELECT 1 / (" + start_of_server() + " = " + std::to_string(server_) + ")::int";
 }
 
 namespace {
@@ -304,6 +306,17 @@ void PostgresqlConnection::set_up(bool is_writer) {
   while (settings.step()) {
     if (is_pooled) settings_of_writes_.push_back(set_local(settings));
   }
+}
+
+void PostgresqlConnection::limit_statements(std::chrono::milliseconds max_wait) {
+  const auto settings = [&](const char* is_local) {
+    return "SELECT set_config('lock_timeout', '" + std::to_string(max_wait.count()) + "', " +
+           is_local + "), set_config('statement_timeout', '" +
+           std::to_string(2 * max_wait.count()) + "', " + is_local + ")";
+  };
+  if (!is_behind_pooler()) return execute(settings("false"));
+  run_before_requests(settings("true"));
+  if (server_ != 0) run_before_requests(check_of_server());
 }
 
 void PostgresqlConnection::begin_snapshot() {

@@ -75,6 +75,10 @@ class PostgresqlConnection final : public Connection, public Channel {
   // process sends nothing for a minute.
   void set_up(bool is_writer);
 
+  // From now on each statement outside of transactions waits for locks for at most `max_wait`, and
+  // ends after twice this time. Behind a pooler, it throws Lost if it runs on another server.
+  void limit_statements(std::chrono::milliseconds max_wait);
+
   // Begins a snapshot that sees what an exported one sees.
   void begin_snapshot_of(const std::string& exported);
 
@@ -94,6 +98,7 @@ class PostgresqlConnection final : public Connection, public Channel {
   // A plan is kept with its statement, so requests have statements of their own.
   StatementCache& statements() { return is_request_ ? statements_of_requests_ : statements_; }
   void begin_with(Mode mode, std::vector<std::string> statements);
+  std::string check_of_server();
   void forget_snapshot() noexcept;
   void replace_view(const std::string& name, const std::string& select, const std::string& digest);
   // Returns keys for new rows of a table, in ascending order.

@@ -153,11 +153,14 @@ PostgresqlDatabase::PostgresqlDatabase(std::string address, const OpenOptions& o
       options_(options),
       interrupt_(options.check_interrupt),
       clock_offset_(std::make_shared<std::atomic<std::int64_t>>(0)),
-      symbols_([this] {
-        auto connection = connect(nullptr);
-        const std::int64_t server = connection->server();
-        return std::pair(std::move(connection), server);
-      }),
+      symbols_(
+          [this] {
+            auto connection = connect(nullptr);
+            connection->limit_statements(options_.max_wait);
+            const std::int64_t server = connection->server();
+            return std::pair(std::move(connection), server);
+          },
+          interrupt_, options.max_wait),
       readers_([this] { return connect_reader(); },
                [this](PostgresqlConnection& connection) { check_clock(connection); },
                std::numeric_limits<std::size_t>::max(), interrupt_) {

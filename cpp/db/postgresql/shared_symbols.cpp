@@ -7,26 +7,14 @@
 
 namespace comptroller::db::postgresql {
 
-template <class Work>
-auto SharedSymbols::with_connection(const Work& work) {
-  if (connection_) {
-    try {
-      return work(*connection_);
-    } catch (const Lost&) {  // each statement can be executed again
-      connection_.reset();
-      forget();
-    }
-  }
-  if (!connect()) throw_replaced();
-  return work(*connection_);
+void SharedSymbols::follow(std::int64_t server) {
+  const std::lock_guard lock(mutex_);
+  if (server_.exchange(server) == server) return;
+  forget();
 }
 
-bool SharedSymbols::connect() {
-  std::int64_t server = 0;
-  std::tie(connection_, server) = connect_();
-  if (server_.exchange(server) == server) return true;
-  forget();
-  return false;
+void SharedSymbols::require(std::int64_t server) const {
+  if (server_ != server) throw_replaced();
 }
 
 void SharedSymbols::forget() {
@@ -35,134 +23,215 @@ void SharedSymbols::forget() {
   ++generation_;
 }
 
-void SharedSymbols::follow(std::int64_t server) {
-  if (is_of(server)) return;  // the mutex may be held for as long as a statement takes
-  const std::lock_guard lock(mutex_);
-  if (server_.exchange(server) == server) return;
-  connection_.reset();
-  forget();
+void SharedSymbols::remember(const Symbol& symbol) {
+  if (keys_.size() >= Symbols::max_cached_symbols) {
+    keys_.clear();
+    texts_.clear();
+  }
+  keys_.emplace(symbol.text, symbol.key);
+  texts_.emplace(symbol.key, symbol.text);
 }
 
-void SharedSymbols::fill() {
+std::unique_lock<std::timed_mutex> SharedSymbols::wait_for_connection() {
+  const Deadline deadline = Clock::now() + max_wait_;
+  std::unique_lock lock(connection_mutex_, std::defer_lock);
+  while (!lock.try_lock_for(check_interval)) {
+    if (Clock::now() >= deadline) {
+      throw Error(Code::unavailable,
+                  "another request for texts of the store has not ended; try again later");
+    }
+    interrupt_.check();
+  }
+  return lock;
+}
+
+std::vector<Symbol> SharedSymbols::read(const Read& work, std::int64_t server) {
+  const auto alone = wait_for_connection();
+  std::vector<Symbol> symbols = read_alone(work);
   const std::lock_guard lock(mutex_);
+  require(server_of_connection_);  // another thread may have followed another server
+  require(server);
+  for (const Symbol& symbol : symbols) remember(symbol);
+  return symbols;
+}
+
+std::vector<Symbol> SharedSymbols::read_alone(const Read& work) {
+  if (connection_ && is_of(server_of_connection_)) {
+    try {
+      return work(*connection_);
+    } catch (const Lost&) {  // each statement can be executed again
+      const std::lock_guard lock(mutex_);
+      forget();
+    }
+  }
   connect();
-  with_connection([&](Connection& connection) {
-    Query rows = connection.query("SELECT key, text FROM symbols ORDER BY key LIMIT ?");
-    rows.bind(1, static_cast<std::int64_t>(Symbols::max_cached_symbols));
-    while (rows.step()) remember(rows.column(1).bytes, rows.number(0));
-  });
+  if (!is_of(server_of_connection_)) {
+    follow(server_of_connection_);
+    throw_replaced();
+  }
+  return work(*connection_);
+}
+
+void SharedSymbols::connect() {
+  connection_.reset();
+  std::tie(connection_, server_of_connection_) = connect_();
+}
+
+namespace {
+
+// Throws Lost if an answer is not that of the request: the connection is then not used again.
+void require_answer(bool is_of_request) {
+  if (!is_of_request) {
+    throw Lost(Code::unavailable, "the database answered another request; try again");
+  }
+}
+
+std::vector<Symbol> symbols_of(Query& query) {
+  std::vector<Symbol> symbols;
+  while (query.step()) {
+    symbols.push_back({query.number(0), std::string(query.column(1).bytes)});
+  }
+  return symbols;
+}
+
+constexpr const char* with_text = "SELECT key, text FROM symbols WHERE text = ANY(?)";
+
+}  // namespace
+
+void SharedSymbols::fill() {
+  {
+    const auto alone = wait_for_connection();
+    connect();
+    follow(server_of_connection_);
+  }
+  read(
+      [](Connection& connection) {
+        Query query = connection.query("SELECT key, text FROM symbols ORDER BY key LIMIT ?");
+        query.bind(1, static_cast<std::int64_t>(Symbols::max_cached_symbols));
+        return symbols_of(query);
+      },
+      server_);
+}
+
+std::optional<std::string> SharedSymbols::cached_text(std::int64_t key, std::int64_t server) {
+  const std::lock_guard lock(mutex_);
+  require(server);
+  const auto found = texts_.find(key);
+  return found == texts_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<std::int64_t> SharedSymbols::cached_key(std::string_view text, std::int64_t server) {
+  const std::lock_guard lock(mutex_);
+  require(server);
+  const auto found = keys_.find(text);
+  return found == keys_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string SharedSymbols::text(std::int64_t key, std::int64_t server) {
+  if (auto known = cached_text(key, server)) return *std::move(known);
+  const std::vector<Symbol> found = read(
+      [&](Connection& connection) {
+        Query query = connection.query("SELECT key, text FROM symbols WHERE key = ?");
+        query.bind(1, key);
+        std::vector<Symbol> symbols = symbols_of(query);
+        for (const Symbol& symbol : symbols) require_answer(symbol.key == key);
+        return symbols;
+      },
+      server);
+  if (found.empty()) throw Error::damaged("a reference leads nowhere");
+  return found.front().text;
+}
+
+std::optional<std::int64_t> SharedSymbols::read_key(const char* sql, std::string_view text,
+                                                    std::int64_t server) {
+  const std::vector<Symbol> found = read(
+      [&](Connection& connection) {
+        // Another thread may have read it meanwhile.
+        if (const auto known = cached_key(text, server)) {
+          return std::vector<Symbol>{{*known, std::string(text)}};
+        }
+        Query query = connection.query(sql);
+        query.bind(1, text);
+        std::vector<Symbol> symbols = symbols_of(query);
+        for (const Symbol& symbol : symbols) require_answer(symbol.text == text);
+        return symbols;
+      },
+      server);
+  return found.empty() ? std::nullopt : std::optional(found.front().key);
+}
+
+std::optional<std::int64_t> SharedSymbols::find(std::string_view text, std::int64_t server) {
+  if (const auto known = cached_key(text, server)) return known;
+  return read_key("SELECT key, text FROM symbols WHERE text = ?", text, server);
+}
+
+std::int64_t SharedSymbols::intern(std::string_view text, std::int64_t server) {
+  if (const auto key = find(text, server)) return *key;
+  constexpr const char* insert =
+      "INSERT INTO symbols (text) VALUES (?) ON CONFLICT DO NOTHING RETURNING key, text";
+  if (const auto key = read_key(insert, text, server)) return *key;
+  if (const auto key = find(text, server)) return *key;  // another process has stored it
+  throw Error(Code::internal, "a symbol was not inserted");
 }
 
 std::set<std::string_view> SharedSymbols::read_unknown(const char* sql,
-                                                       std::span<const std::string_view> texts) {
+                                                       std::span<const std::string_view> texts,
+                                                       std::int64_t server) {
   std::set<std::string_view> unknown;
-  for (const std::string_view text : texts) {
-    if (!keys_.contains(text)) unknown.insert(text);
+  {
+    const std::lock_guard lock(mutex_);
+    require(server);
+    for (const std::string_view text : texts) {
+      if (!keys_.contains(text)) unknown.insert(text);
+    }
   }
   if (unknown.empty()) return unknown;
   std::vector<Value> values;
   values.reserve(unknown.size());
   for (const std::string_view text : unknown) values.push_back(Value::of(text));
-  with_connection([&](Connection& connection) {
-    Query rows = connection.query_list(sql, values);
-    while (rows.step()) {
-      const std::string_view text = rows.column(1).bytes;
-      unknown.erase(text);
-      remember(text, rows.number(0));
-    }
-  });
+  const std::vector<Symbol> found = read(
+      [&](Connection& connection) {
+        Query query = connection.query_list(sql, values);
+        std::vector<Symbol> symbols = symbols_of(query);
+        for (const Symbol& symbol : symbols) require_answer(unknown.contains(symbol.text));
+        return symbols;
+      },
+      server);
+  for (const Symbol& symbol : found) unknown.erase(symbol.text);
   return unknown;
 }
 
-namespace {
-
-constexpr const char* stored = "SELECT key, text FROM symbols WHERE text = ANY(?)";
-
-}  // namespace
-
-std::set<std::string_view> SharedSymbols::find_absent(std::span<const std::string_view> texts) {
-  const std::lock_guard lock(mutex_);
-  return read_unknown(stored, texts);
+std::set<std::string_view> SharedSymbols::find_absent(std::span<const std::string_view> texts,
+                                                      std::int64_t server) {
+  return read_unknown(with_text, texts, server);
 }
 
 // Two statements that insert the same texts in different orders would wait for each other.
-void SharedSymbols::intern_many(std::span<const std::string_view> texts) {
-  const std::lock_guard lock(mutex_);
-  const std::set<std::string_view> absent = read_unknown(stored, texts);
+void SharedSymbols::intern_many(std::span<const std::string_view> texts, std::int64_t server) {
+  const std::set<std::string_view> absent = read_unknown(with_text, texts, server);
   if (absent.empty()) return;
   const std::vector<std::string_view> added(absent.begin(), absent.end());
   read_unknown(
       "INSERT INTO symbols (text) SELECT text FROM unnest(?::text[]) AS t (text)"
       " ORDER BY text COLLATE \"C\""
       " ON CONFLICT DO NOTHING RETURNING key, text",
-      added);
-}
-
-void SharedSymbols::remember(std::string_view text, std::int64_t key) {
-  if (keys_.size() >= Symbols::max_cached_symbols) {
-    keys_.clear();
-    texts_.clear();
-  }
-  keys_.emplace(text, key);
-  texts_.emplace(key, text);
-}
-
-std::string SharedSymbols::text(std::int64_t key) {
-  const std::lock_guard lock(mutex_);
-  if (const auto known = texts_.find(key); known != texts_.end()) return known->second;
-  return with_connection([&](Connection& connection) {
-    Query row = connection.query("SELECT text FROM symbols WHERE key = ?");
-    if (!row.bind(1, key).step()) throw Error::damaged("a reference leads nowhere");
-    remember(row.column(0).bytes, key);
-    return std::string(row.column(0).bytes);
-  });
-}
-
-std::optional<std::int64_t> SharedSymbols::find(std::string_view text) {
-  const std::lock_guard lock(mutex_);
-  if (const auto known = keys_.find(text); known != keys_.end()) return known->second;
-  return with_connection([&](Connection& connection) -> std::optional<std::int64_t> {
-    Query row = connection.query("SELECT key FROM symbols WHERE text = ?");
-    if (!row.bind(1, text).step()) return std::nullopt;
-    remember(text, row.number(0));
-    return row.number(0);
-  });
-}
-
-std::int64_t SharedSymbols::intern(std::string_view text) {
-  if (const auto key = find(text)) return *key;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto key = with_connection([&](Connection& connection) {
-      return connection.query("INSERT INTO symbols (text) VALUES (?) ON CONFLICT DO NOTHING")
-          .bind(1, text)
-          .insert();
-    });
-    if (key) remember(text, *key);
-  }
-  if (const auto key = find(text)) return *key;  // another process may have stored it
-  throw Error(Code::internal, "a symbol was not inserted");
-}
-
-SharedSymbols& ConnectionSymbols::shared_of_current_server() const {
-  if (is_of_current_server()) return shared_;
-  throw_replaced();
+      added, server);
 }
 
 std::optional<std::int64_t> ConnectionSymbols::read_key(std::string_view text) {
   if (absent_.contains(text)) return std::nullopt;
-  auto key = shared_of_current_server().find(text);
+  auto key = shared_.find(text, server_);
   if (key || !is_snapshot_) return key;
   take_snapshot_();
-  key = shared_of_current_server().find(text);
+  key = shared_.find(text, server_);
   if (!key) absent_.emplace(text);
   return key;
 }
 
 void ConnectionSymbols::find_many(std::span<const std::string_view> texts) {
-  if (!is_snapshot_ || shared_of_current_server().find_absent(texts).empty()) return;
+  if (!is_snapshot_ || shared_.find_absent(texts, server_).empty()) return;
   take_snapshot_();
-  const std::set<std::string_view> absent = shared_of_current_server().find_absent(texts);
+  const std::set<std::string_view> absent = shared_.find_absent(texts, server_);
   absent_.insert(absent.begin(), absent.end());
 }
 

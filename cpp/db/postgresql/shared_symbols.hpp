@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -16,18 +17,30 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "db/database.hpp"
+#include "db/interrupt.hpp"
 
 namespace comptroller::db::postgresql {
 
-// Safe for many threads.
+struct Symbol {
+  std::int64_t key;
+  std::string text;
+};
+
+// Safe for many threads. The functions that read and store symbols get the server of the caller's
+// connection; they throw Lost if the cache has symbols of another one. What is cached is returned
+// at once. For anything else they wait until no other thread uses the connection; they throw the
+// interrupt's exceptions, and unavailable after `max_wait`.
 class SharedSymbols {
  public:
   // Returns a connection, and what identifies its server.
   using Connect = std::function<std::pair<std::unique_ptr<Connection>, std::int64_t>()>;
 
-  explicit SharedSymbols(Connect connect) : connect_(std::move(connect)) {}
+  // The interrupt must outlive this object.
+  SharedSymbols(Connect connect, const Interrupt& interrupt, std::chrono::milliseconds max_wait)
+      : connect_(std::move(connect)), interrupt_(interrupt), max_wait_(max_wait) {}
   ~SharedSymbols() = default;
   SharedSymbols(const SharedSymbols&) = delete;
   SharedSymbols& operator=(const SharedSymbols&) = delete;
@@ -35,40 +48,55 @@ class SharedSymbols {
   // Reads the first symbols into the cache.
   void fill();
   // Called with the server of each new connection before it is used: empties the cache if it is
-  // another server.
+  // another server. Does not wait for a request.
   void follow(std::int64_t server);
   // Whether the cache has symbols of this server.
   bool is_of(std::int64_t server) const { return server_ == server; }
   // Changes when the cache is emptied because the database may have other content.
   std::int64_t generation() const { return generation_; }
   // Returns the text of a key; throws unusable if there is none.
-  std::string text(std::int64_t key);
-  std::optional<std::int64_t> find(std::string_view text);
+  std::string text(std::int64_t key, std::int64_t server);
+  std::optional<std::int64_t> find(std::string_view text, std::int64_t server);
   // Returns the key of a text; stores a new text.
-  std::int64_t intern(std::string_view text);
+  std::int64_t intern(std::string_view text, std::int64_t server);
   // Looks up several texts; returns those that are not stored.
-  std::set<std::string_view> find_absent(std::span<const std::string_view> texts);
+  std::set<std::string_view> find_absent(std::span<const std::string_view> texts,
+                                         std::int64_t server);
   // Looks up and stores several texts.
-  void intern_many(std::span<const std::string_view> texts);
+  void intern_many(std::span<const std::string_view> texts, std::int64_t server);
 
  private:
-  // Runs `work` with the connection; again on a new one if it was lost. Throws Lost if that is of
-  // another server, which the cache then follows.
-  template <class Work>
-  auto with_connection(const Work& work);
-  // Connects anew. Returns false if that is to another server, which the cache then follows.
-  bool connect();
+  // Reads symbols with the connection, on a new one if it was lost, and caches them. Throws Lost if
+  // that is of another server, which the cache then follows.
+  using Read = std::function<std::vector<Symbol>(Connection& connection)>;
+  std::vector<Symbol> read(const Read& work, std::int64_t server);
+  std::unique_lock<std::timed_mutex> wait_for_connection();
+  // These two require connection_mutex_.
+  std::vector<Symbol> read_alone(const Read& work);
+  void connect();
+  // Reads the texts that are not cached with a query of a list; returns those without a row.
+  std::set<std::string_view> read_unknown(const char* sql, std::span<const std::string_view> texts,
+                                          std::int64_t server);
+  // Reads the key of a text with a query of it; nullopt if there is no row.
+  std::optional<std::int64_t> read_key(const char* sql, std::string_view text, std::int64_t server);
+  std::optional<std::string> cached_text(std::int64_t key, std::int64_t server);
+  std::optional<std::int64_t> cached_key(std::string_view text, std::int64_t server);
+  // These require mutex_.
+  void require(std::int64_t server) const;
+  void remember(const Symbol& symbol);
   void forget();
-  void remember(std::string_view text, std::int64_t key);
-  // Runs a query of the texts that are not cached, and remembers its rows; returns those that have
-  // none.
-  std::set<std::string_view> read_unknown(const char* sql, std::span<const std::string_view> texts);
 
   Connect connect_;
+  const Interrupt& interrupt_;
+  std::chrono::milliseconds max_wait_;
+
+  std::timed_mutex connection_mutex_;  // guards the next two members; held during requests
+  std::unique_ptr<Connection> connection_;
+  std::int64_t server_of_connection_ = 0;
+
+  std::mutex mutex_;  // guards the members below; not held during requests
   std::atomic<std::int64_t> server_ = 0;
   std::atomic<std::int64_t> generation_ = 1;
-  std::mutex mutex_;
-  std::unique_ptr<Connection> connection_;
   std::unordered_map<std::string, std::int64_t, TextHash, std::equal_to<>> keys_;
   std::unordered_map<std::int64_t, std::string> texts_;
 };
@@ -84,7 +112,8 @@ class ConnectionSymbols final : public Symbols {
         shared_(shared),
         take_snapshot_(std::move(take_snapshot)) {}
 
-  // Names the server of the connection, which must remain that of the shared symbols.
+  // Names the server of the connection, which must remain that of the shared symbols. Called before
+  // the first use.
   void expect(std::int64_t server) { server_ = server; }
   bool is_of_current_server() const { return server_ == 0 || shared_.is_of(server_); }
   std::int64_t generation() const { return shared_.generation(); }
@@ -95,20 +124,15 @@ class ConnectionSymbols final : public Symbols {
   void find_many(std::span<const std::string_view> texts) override;
 
  protected:
-  std::string read_text(std::int64_t key) override { return shared_of_current_server().text(key); }
+  std::string read_text(std::int64_t key) override { return shared_.text(key, server_); }
   std::optional<std::int64_t> read_key(std::string_view text) override;
-  std::int64_t insert(std::string_view text) override {
-    return shared_of_current_server().intern(text);
-  }
+  std::int64_t insert(std::string_view text) override { return shared_.intern(text, server_); }
   void intern_many(std::span<const std::string_view> texts) override {
-    shared_of_current_server().intern_many(texts);
+    shared_.intern_many(texts, server_);
   }
 
  private:
   static constexpr std::size_t max_cached = 4'096;
-
-  // The shared symbols; throws Lost if they are of another server than the connection.
-  SharedSymbols& shared_of_current_server() const;
 
   std::int64_t server_ = 0;
   SharedSymbols& shared_;
