@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "db/interrupt.hpp"
 #include "model/error.hpp"
 
 namespace comptroller::arrow {
@@ -84,8 +85,10 @@ void TableReader::begin(std::unique_lock<std::mutex>& lock) {
   }
   max_ahead_ = chunks_ahead_per_thread * static_cast<std::int64_t>(count);
   for (db::Lease& snapshot : snapshots) {
-    threads_.emplace_back(
-        [this, mine = std::move(snapshot)](const std::stop_token& stop) { work(*mine, stop); });
+    threads_.emplace_back([this, mine = std::move(snapshot)](const std::stop_token& stop) {
+      const db::StopScope scope(stop);
+      work(*mine, stop);
+    });
   }
 }
 

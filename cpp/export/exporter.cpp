@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <stop_token>
 #include <thread>
 #include <utility>
 
+#include "db/interrupt.hpp"
 #include "export/csv_rows.hpp"
 #include "files/text_pieces.hpp"
 #include "files/whole_file.hpp"
@@ -108,6 +110,20 @@ std::vector<RowFormatter<R>> make_formatters(db::Database& database, const servi
   return formatters;
 }
 
+// Requests a stop at the end of its scope.
+class StopAtEnd {
+ public:
+  StopAtEnd() = default;
+  ~StopAtEnd() { source_.request_stop(); }
+  StopAtEnd(const StopAtEnd&) = delete;
+  StopAtEnd& operator=(const StopAtEnd&) = delete;
+
+  std::stop_token token() const { return source_.get_token(); }
+
+ private:
+  std::stop_source source_;
+};
+
 // Writes the rows of R in pieces of consecutive keys, which the formatters take in turn.
 template <Record R>
 Exported write_rows(db::Database& database, const service::Scan& scan, const ExportOptions& options,
@@ -134,12 +150,15 @@ Exported write_rows(db::Database& database, const service::Scan& scan, const Exp
     if (options.check_interrupt) options.check_interrupt();
   };
 
-  files::TextPieces pieces(formatters.size());  // destroyed, and so awaited, before the formatters
+  // Destroyed, and so awaited, before the formatters.
+  files::TextPieces pieces(formatters.size(), options.check_interrupt);
+  const StopAtEnd stop;  // after an interrupt, the pieces are not awaited to their end
   std::size_t started = 0;
   std::optional<std::int64_t> last_key;
   for (std::size_t written = 0;; ++written) {
     while (!pieces.is_full() && formatter_of(started).begin(last_key)) {
-      pieces.start([&formatter = formatter_of(started++)](std::string& out) {
+      pieces.start([&formatter = formatter_of(started++), token = stop.token()](std::string& out) {
+        const db::StopScope scope(token);
         return formatter.format(out);
       });
     }

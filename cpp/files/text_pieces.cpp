@@ -1,8 +1,16 @@
 #include "files/text_pieces.hpp"
 
+#include <chrono>
+
 #include "files/background.hpp"
 
 namespace comptroller::files {
+
+namespace {
+
+constexpr std::chrono::milliseconds callback_interval{100};
+
+}  // namespace
 
 std::string SpareTexts::take() {
   const std::lock_guard lock(mutex_);
@@ -27,6 +35,11 @@ void TextPieces::start(Formatter format) {
 
 std::optional<TextPiece> TextPieces::next() {
   if (pieces_.empty()) return std::nullopt;
+  if (while_waiting_) {
+    while (pieces_.front().wait_for(callback_interval) == std::future_status::timeout) {
+      while_waiting_();
+    }
+  }
   std::future<TextPiece> piece = std::move(pieces_.front());
   pieces_.pop_front();
   return piece.get();

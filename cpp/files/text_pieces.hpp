@@ -56,19 +56,23 @@ class TextPieces {
   // Replaces a text by a piece; returns the number of its rows.
   using Formatter = std::function<std::int64_t(std::string& out)>;
 
-  // Formats at most `most` pieces at a time.
-  explicit TextPieces(std::size_t most) : most_(most) {}
+  // Formats at most `most` pieces at a time. `while_waiting`, which may throw, is called ten times
+  // a second by a caller that waits.
+  explicit TextPieces(std::size_t most, std::function<void()> while_waiting = {})
+      : most_(most), while_waiting_(std::move(while_waiting)) {}
 
   bool is_full() const { return pieces_.size() >= most_; }
   // If no thread can be started, next() runs the formatter.
   void start(Formatter format);
-  // Waits for the next piece; nullopt if none is left. Throws the exception of its formatter.
+  // Waits for the next piece; nullopt if none is left. Throws the exception of its formatter, and
+  // those of `while_waiting`; the piece is then still the next one.
   std::optional<TextPiece> next();
   // Drops all pieces.
   void clear() { pieces_.clear(); }
 
  private:
   std::size_t most_;
+  std::function<void()> while_waiting_;
   std::shared_ptr<SpareTexts> spares_ = std::make_shared<SpareTexts>();
   std::deque<std::future<TextPiece>> pieces_;  // being formatted; a future waits for its thread
 };

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "db/folder.hpp"
+#include "db/interrupt.hpp"
 #include "db/sqlite/connection.hpp"
 #include "db/sqlite/database.hpp"
 #include "db/sqlite/lock_file.hpp"
@@ -79,6 +80,21 @@ void fill(Database& database) {
         .run();
     return true;
   });
+}
+
+TEST_CASE("a thread whose caller needs no more ends its statement") {
+  const auto database = sqlite::open("", {.is_temporary = true});
+  const Lease reader = database->reader();
+  std::stop_source end;
+  std::string detail;
+  std::jthread working([&] {
+    const StopScope scope(end.get_token());
+    detail = refusal([&] { reader->query(endless).step(); });
+  });
+  end.request_stop();
+  working.join();
+  CHECK(detail == "the caller needs no more");
+  CHECK(count(*reader) == 0);
 }
 
 TEST_CASE("an exception of the callback ends a statement, and the connection remains usable") {

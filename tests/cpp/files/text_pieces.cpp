@@ -58,6 +58,22 @@ TEST_CASE("the exception of a formatter is thrown in its turn") {
   CHECK_FALSE(pieces.next());
 }
 
+TEST_CASE("a wait for a piece can be ended; the piece is then still the next one") {
+  std::promise<void> may_end;
+  int calls = 0;
+  TextPieces pieces(1, [&] {
+    if (++calls == 1) throw std::runtime_error("interrupted");
+    may_end.set_value();
+  });
+  pieces.start([&](std::string&) {
+    may_end.get_future().wait();
+    return 1;
+  });
+  CHECK_THROWS_WITH(pieces.next(), "interrupted");
+  CHECK(pieces.next()->rows == 1);
+  CHECK(calls == 2);
+}
+
 TEST_CASE("pieces that nobody takes are awaited") {
   std::atomic<int> ended = 0;
   {

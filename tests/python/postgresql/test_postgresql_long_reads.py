@@ -1,10 +1,11 @@
-"""Long reads: Ctrl-C between their requests, a lost connection, and the memory that they take."""
+"""Long reads: Ctrl-C between and during their requests, a lost connection, and their memory."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -115,6 +116,40 @@ def test_ctrl_c_ends_a_read_between_its_requests(
             reading.append(process)
             assert process.communicate("\n", timeout=60)[0] == "interrupted\n"
     assert len(requests) <= _INTERRUPTED_AT + _MAX_FURTHER
+
+
+def test_ctrl_c_ends_an_export_whose_server_stalls(
+    server: Server, shared_path: str, tmp_path: Path
+) -> None:
+    """Its pieces wait in threads, which get no signals."""
+    copies: list[bytes] = []
+    is_held, goes_on = threading.Event(), threading.Event()
+
+    def before(batch: Batch) -> bool:
+        if b"COPY (" in batch.data:
+            copies.append(batch.data)
+            if len(copies) >= _INTERRUPTED_AT:
+                is_held.set()
+                goes_on.wait()
+        return True
+
+    path = tmp_path / "claims.ndjson"
+    with Proxy(server, before) as proxy:
+        address = _address_of(proxy, shared_path)
+        command = [sys.executable, "-c", READER, address, READS["export"], str(path)]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            try:
+                assert process.stdin
+                process.stdin.write("\n")
+                process.stdin.flush()
+                assert is_held.wait(60)
+                process.send_signal(signal.SIGINT)
+                assert process.communicate(timeout=60)[0] == "ready\ninterrupted\n"
+            finally:
+                goes_on.set()
+    assert not path.exists()
 
 
 def test_a_stream_whose_connection_is_lost_is_unavailable(server: Server, shared_path: str) -> None:
