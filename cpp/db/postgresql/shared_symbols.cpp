@@ -32,21 +32,32 @@ void SharedSymbols::remember(const Symbol& symbol) {
   texts_.emplace(symbol.key, symbol.text);
 }
 
-std::unique_lock<std::timed_mutex> SharedSymbols::wait_for_connection() {
+SharedSymbols::Use SharedSymbols::wait_for_connection() {
   const Deadline deadline = Clock::now() + max_wait_;
-  std::unique_lock lock(connection_mutex_, std::defer_lock);
-  while (!lock.try_lock_for(check_interval)) {
+  std::unique_lock lock(mutex_);
+  while (!end_of_use_.wait_for(lock, check_interval, [&] { return !is_in_use_; })) {
+    lock.unlock();
     if (Clock::now() >= deadline) {
       throw Error(Code::unavailable,
                   "another request for texts of the store has not ended; try again later");
     }
     interrupt_.check();
+    lock.lock();
   }
-  return lock;
+  is_in_use_ = true;
+  return Use(this);
+}
+
+void SharedSymbols::end_use() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    is_in_use_ = false;
+  }
+  end_of_use_.notify_one();
 }
 
 std::vector<Symbol> SharedSymbols::read(const Read& work, std::int64_t server) {
-  const auto alone = wait_for_connection();
+  const Use use = wait_for_connection();
   std::vector<Symbol> symbols = read_alone(work);
   const std::lock_guard lock(mutex_);
   require(server_of_connection_);  // another thread may have followed another server
@@ -100,7 +111,7 @@ constexpr const char* with_text = "SELECT key, text FROM symbols WHERE text = AN
 
 void SharedSymbols::fill() {
   {
-    const auto alone = wait_for_connection();
+    const Use use = wait_for_connection();
     connect();
     follow(server_of_connection_);
   }
