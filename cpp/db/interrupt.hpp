@@ -51,7 +51,7 @@ class Interrupt {
   // Throws closed after close() and in a stopped StopScope, and the exceptions of the callback.
   void check() const {
     check_open();
-    if (StopScope::is_stopped()) throw Error(Code::closed, "the caller needs no more");
+    if (StopScope::is_stopped()) throw Error(Code::closed, "the caller has stopped this work");
     if (callback_) callback_();
   }
 

@@ -43,6 +43,7 @@ class LineSource {
     lines_ = parser_->next(std::move(lines_), while_waiting_);
     position_ = 0;
     is_at_end_ = lines_.empty();
+    if (lines_.size() >= least) return;
     std::size_t bytes = bytes_from(0);
     while (!is_at_end_ && lines_.size() < least && bytes < max_bytes) {
       const std::size_t before = lines_.size();

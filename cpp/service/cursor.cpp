@@ -125,8 +125,8 @@ std::string seal_cursor(const CursorKeys& keys, std::string_view list,
   return seal(keys, list, plain, nonce_of(keys, list, plain));
 }
 
-std::string seal_unlike_cursor(const CursorKeys& keys, std::string_view list,
-                               const store::Position& position) {
+std::string seal_unlinkable_cursor(const CursorKeys& keys, std::string_view list,
+                                   const store::Position& position) {
   Nonce nonce{};
   randombytes_buf(nonce.data(), nonce.size());
   return seal(keys, list, bytes_of(position), nonce);

@@ -27,10 +27,9 @@ struct CursorKeys {
 // have equal cursors.
 std::string seal_cursor(const CursorKeys& keys, std::string_view list,
                         const store::Position& position);
-// The same, but equal positions have different cursors, so that these do not tell whether the
-// position has moved.
-std::string seal_unlike_cursor(const CursorKeys& keys, std::string_view list,
-                               const store::Position& position);
+// The same, but equal positions get different cursors, so that a client cannot compare positions.
+std::string seal_unlinkable_cursor(const CursorKeys& keys, std::string_view list,
+                                   const store::Position& position);
 // Returns the position of a cursor of the same list; nullopt for an empty cursor, which is the
 // first page. Throws invalid_cursor, which names the parameter, for a text that neither of them
 // returned for this list.

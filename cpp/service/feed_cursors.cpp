@@ -34,7 +34,7 @@ PageCursor feed_cursor(const Context& context, const FeedPosition& position) {
 }
 
 PageCursor end_cursor(const Context& context, const FeedPosition& end) {
-  return {seal_unlike_cursor(context.cursor_keys, describe_feed(context), sealed(end))};
+  return {seal_unlinkable_cursor(context.cursor_keys, describe_feed(context), sealed(end))};
 }
 
 FeedPosition feed_position(const Context& context, const PageCursor& cursor) {

@@ -8,8 +8,8 @@ namespace comptroller::service {
 
 // The cursor of the place after a change.
 PageCursor feed_cursor(const Context& context, const store::FeedPosition& position);
-// The cursor of the place where a page ends: after entries of other customers, too, of whose number
-// it tells nothing, not even whether it has changed.
+// The cursor of the place where a page ends, which may be after entries of other customers. A
+// client cannot compare two of them.
 PageCursor end_cursor(const Context& context, const store::FeedPosition& end);
 
 // Returns the place of a cursor of the caller's feed, or that of `end`. Throws invalid_cursor, also

@@ -58,8 +58,8 @@ std::int64_t recorded_at(db::Connection& connection, std::int64_t sequence) {
   return entry.number(0);
 }
 
-// Returns the first entry with records of a customer that no archive has; without one, the entry of
-// the newest archive.
+// Returns the first entry with records of a customer that is not archived, among them those of the
+// newest archive; its entry if the customer has none.
 std::int64_t first_own_entry(db::Connection& connection, const OwnerId& customer,
                              std::int64_t archived) {
   db::Query first = connection.query(
@@ -228,7 +228,7 @@ void forget_undelivered(db::Connection& connection, std::int64_t webhook,
 void restart_undelivered(db::Connection& connection, std::int64_t key, Timestamp now) {
   connection.run(
       "UPDATE webhook_deliveries SET attempts = 0, first_attempt_at = NULL, next_attempt_at = ?"
-      " WHERE webhook_key = ? AND sequence >= 0 AND next_attempt_at IS NOT NULL",
+      " WHERE webhook_key = ? AND sequence >= 0 AND next_attempt_at > 0",  // 0: a blocked one
       now.microseconds, key);
 }
 

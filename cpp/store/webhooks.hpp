@@ -37,8 +37,8 @@ bool move_considered(db::Connection& connection, std::int64_t key, const FeedPos
                      const FeedPosition& next);
 void set_considered(db::Connection& connection, std::int64_t key, const FeedPosition& next);
 // Returns the sequence of the first entry of the journal that was recorded at this time or later.
-// Throws invalid if entries since then may be in an archive. A customer is told the time of the
-// first entry of its own that is not, or else that of the archive, but none of an entry of others.
+// Throws invalid if entries since then may be in an archive. For a customer, the message names the
+// time of its first entry that is not archived, or that of the newest archive.
 std::int64_t first_entry_since(db::Connection& connection, Timestamp since,
                                const std::optional<OwnerId>& customer);
 

@@ -197,6 +197,13 @@ std::function<std::string(Subject&)> call(const std::string& operation,
   };
 }
 
+// Returns the changes without the cursor of their end, which differs in each answer.
+std::string list_changes(Subject& subject) {
+  std::string answer = call("changes.list")(subject);
+  answer.resize(answer.rfind(R"("next_cursor":)"));
+  return answer;
+}
+
 }  // namespace
 
 const std::vector<Operation>& operations() {
@@ -242,7 +249,7 @@ const std::vector<Operation>& operations() {
       {"list", &small_store, call("claims.list", {{"limit", "50"}}), &open_and_write},
       {"list with statements", &small_store, call("claims.list", {{"limit", "50"}}),
        &open_only_sql},
-      {"list changes", &small_store, call("changes.list"), &open_and_write},
+      {"list changes", &small_store, &list_changes, &open_and_write},
       {"stream", &small_store, &stream_claims, &open_and_write},
       {"export", &small_store, &export_claims, &prepare_export},
       {"export to a new file", &small_store, &export_claims, &open_and_write},

@@ -52,6 +52,11 @@ def has_wide_integers(type: Any) -> bool:
     return type.id in _WIDE or any(map(has_wide_integers, _parts(type)))
 
 
+def has_seconds(type: Any) -> bool:
+    """Whether values of a type of DuckDB are times in seconds, or have some in them."""
+    return type.id == "timestamp_s" or any(map(has_seconds, _parts(type)))
+
+
 def _parts(type: Any) -> list[Any]:
     """Returns the types of the values in a nested type of DuckDB."""
     return [of for _, of in type.children if hasattr(of, "id")] if is_nested(type) else []
@@ -141,18 +146,28 @@ def narrow_integers(value: str, type: Any, name: str) -> str:
     Polars would round these.
     """
     why = f"{name}: an integer has more than 38 digits; write it as text: ::VARCHAR"
-    narrowed = f"TRY_CAST({value} AS {_with_decimals(type)})"  # NULL for 39 digits, also within
+    narrowed = f"TRY_CAST({value} AS {_in_polars(type)})"  # NULL for 39 digits, also within
     is_same = f"{narrowed}::{type} IS NOT DISTINCT FROM {value}"
     return f"CASE WHEN {is_same} THEN {narrowed} ELSE error({literal(why)}) END"
 
 
-def _with_decimals(type: Any) -> str:
-    """Returns the name of a type of DuckDB, with decimals for integers of 128 bits."""
+def with_microseconds(value: str, type: Any) -> str:
+    """Returns an expression with microseconds for times in seconds.
+
+    Polars makes milliseconds of these, also of infinity.
+    """
+    return f"{value}::{_in_polars(type)}"
+
+
+def _in_polars(type: Any) -> str:
+    """Returns a type of DuckDB with decimals for integers of 128 bits, and without seconds."""
     if type.id in _WIDE:
         return "DECIMAL(38, 0)"
-    if not has_wide_integers(type):
+    if type.id == "timestamp_s":
+        return "TIMESTAMP"
+    if not has_wide_integers(type) and not has_seconds(type):
         return str(type)
-    of = list(map(_with_decimals, _parts(type)))
+    of = list(map(_in_polars, _parts(type)))
     if type.id == "list":
         return f"{of[0]}[]"
     if type.id == "array":

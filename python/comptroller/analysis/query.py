@@ -135,7 +135,7 @@ class Query:
         if not any(
             plain.lacks_in_polars(each.type)
             or plain.has_wide_integers(each.type)
-            or each.type.id == "timestamp_s"
+            or plain.has_seconds(each.type)
             for each in self.columns
         ):
             return polars.DataFrame(self)
@@ -147,8 +147,8 @@ class Query:
                 value = plain.text(value, type)
             elif plain.has_wide_integers(type):
                 value = plain.narrow_integers(value, type, name)
-            elif type.id == "timestamp_s":  # polars makes milliseconds of it, also of infinity
-                value = f"{value}::TIMESTAMP"
+            elif plain.has_seconds(type):
+                value = plain.with_microseconds(value, type)
             values.append(f"{value} AS {quote_name(name)}")
         frame = polars.DataFrame(self._connection.sql(self._selecting(", ".join(values))))
         spans = [n for n, each in enumerate(self.columns) if each.type.id == "interval"]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import polars
     import pyarrow  # type: ignore[import, unused-ignore]
 
+_INFINITY_NS = 2**63 - 1  # of DuckDB; negative: -infinity
+
 
 class FrameRows(ArrowRows):
     """The rows of a polars frame, which is not changed."""
@@ -74,6 +76,8 @@ def is_far(column: polars.Series) -> bool:
         return is_far(column.explode())
     if not isinstance(column.dtype, (library.Date, library.Datetime)):
         return False
+    if getattr(column.dtype, "time_unit", None) == "ns":  # of 1677 to 2262, or infinity
+        return bool((column.to_physical().abs() == _INFINITY_NS).any())
     years = column.drop_nulls().dt.year()  # null for infinity
     return bool(years.null_count()) or not years.is_between(1, 9999).all()
 

@@ -244,8 +244,8 @@ def _running(
 ) -> Iterator[tuple[Service, Report]]:
     """Yield an open store, and the report of it.
 
-    The report of one customer is that of its client. If clients may not run it, or not by customer,
-    and if there are several customers, it is that of the operator for them.
+    The report of one customer is that of its client. The operator runs the reports of several
+    customers, those with the key customer, and those that clients may not run.
     """
     if len(customers) == 1 and "customer" not in given.get("by", ()):
         with screen.existing_store(db, *customers) as svc:

@@ -34,7 +34,11 @@ class Background:
         run: Future[None] = Future()
         self._run = run
         run.set_running_or_notify_cancel()
-        Thread(target=self._complete, args=[run], daemon=True).start()
+        try:
+            Thread(target=self._complete, args=[run], daemon=True).start()
+        except RuntimeError:  # there are too many
+            self._run = None
+            raise
 
     async def wait(self) -> None:
         """Waits for the current run, if any, up to the limit."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Event, Lock, Thread
 
@@ -88,10 +89,12 @@ class SharedMetrics:
             is_last = False
             while not is_last:
                 is_last = ended.is_set()
-                self._try_to_publish()
+                self._try_to(self._publish)
                 has_begun.set()
                 ended.wait(_PUBLISH_EVERY_S)
 
+        # So that a collector that blocks from the start is noticed, too.
+        self._try_to(partial(self._write, self._before))
         thread = Thread(target=publish, daemon=True)
         thread.start()
         has_begun.wait(_WITHIN_S)
@@ -127,15 +130,19 @@ class SharedMetrics:
         self._shown = generate_latest(_Page(families))
         self._shown_files, self._shown_pids = files, running
 
-    def _try_to_publish(self) -> None:
+    def _try_to(self, publish: Callable[[], None]) -> None:
         try:
-            self._publish()
+            publish()
         except OSError as error:
             _log.warning("the metrics of this worker were not published: %s", error.strerror)
+        except Exception:
+            _log.exception("the metrics of this worker were not published")
 
     def _publish(self) -> None:
         own = [_family(metric) for metric in self._own.collect()]
-        families = _add([*self._before, *own])
+        self._write(_add([*self._before, *own]))
+
+    def _write(self, families: list[_Family]) -> None:
         new = self._file.with_suffix(".new")
         new.write_bytes(msgspec.json.encode(_Published(os.getpid(), families)))
         new.replace(self._file)

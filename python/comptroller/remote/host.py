@@ -103,13 +103,14 @@ class RemoteHost:
                 upload=Upload(lambda: body.is_sent, _load_url(kind, {**named, "dry_run": "true"})),
             )
             answer = self._run(self._session.ask(request, _never))
+            may_be_stored = body.is_sent and not options.dry_run
         place = f"POST /operator/load/{kind}"
         if not answer.strip():  # cut, which HTTP/1.0 does not report; see export_pieces
-            raise incomplete(place)
+            raise incomplete(place, may_be_stored=may_be_stored)
         try:
             members = msgspec.json.decode(answer, type=dict[str, Any])
             if isinstance(members.get("status"), int):  # a problem document after a status of 200
-                raise late_refusal(members["status"], members, place)
+                raise late_refusal(members, place, may_be_stored=may_be_stored)
             msgspec.convert(members, LoadResult)
         except NOT_JSON as error:
             raise unusable(f"the response to the load is not its result: {error}") from error

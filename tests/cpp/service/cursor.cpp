@@ -41,7 +41,7 @@ TEST_CASE("a cursor with any changed bit is invalid") {
     cursor = seal_cursor(keys, "list", position);
   }
   SUBCASE("of a feed") {
-    cursor = seal_unlike_cursor(keys, "list", position);
+    cursor = seal_unlinkable_cursor(keys, "list", position);
   }
   for (std::size_t bit = 0; bit < cursor.size() * 8; ++bit) {
     std::string changed = cursor;
@@ -79,8 +79,8 @@ TEST_CASE("a cursor shows nothing of its position") {
 
 TEST_CASE("cursors of one position may be unlike each other") {
   const store::Position position{1'700'000'000'000'000, 42};
-  const std::string one = seal_unlike_cursor(keys, "list", position);
-  const std::string other = seal_unlike_cursor(keys, "list", position);
+  const std::string one = seal_unlinkable_cursor(keys, "list", position);
+  const std::string other = seal_unlinkable_cursor(keys, "list", position);
   CHECK(one != other);
   CHECK(one.size() == other.size());
   for (const std::string& cursor : {one, other}) {
@@ -98,7 +98,7 @@ TEST_CASE("a truncated, extended or forged cursor is invalid") {
     cursor = seal_cursor(keys, "list", {1, 2});
   }
   SUBCASE("of a feed") {
-    cursor = seal_unlike_cursor(keys, "list", {1, 2});
+    cursor = seal_unlinkable_cursor(keys, "list", {1, 2});
   }
   for (std::size_t length = 1; length < cursor.size(); ++length) {
     CHECK(open_code("list", cursor.substr(0, length)) == "invalid-cursor");

@@ -583,7 +583,9 @@ def test_a_write_is_answered_although_invalid_bytes_follow_it(
         client = opened()
         client.socket.sendall(client.request("PUT", IDENTITIES, b'{"id":"followed"}') + after)
         received = rest(client)
-        assert [int(each) for each in re.findall(rb"HTTP/1\.1 (\d{3}) ", received)] == statuses
+        is_last = b"connection: close" in received.partition(b"\r\n\r\n")[0]
+        found = [int(each) for each in re.findall(rb"HTTP/1\.1 (\d{3}) ", received)]
+        assert found == (statuses if is_last else statuses[:1])
         assert b'"id":"followed"' in received
 
 

@@ -303,11 +303,14 @@ def test_a_resumed_webhook_tries_as_if_for_the_first_time(svc: comptroller.Servi
         svc.identities.put(id="alice")
         with delivering(svc):
             until(lambda: any(each.attempts for each in svc.webhooks.deliveries(made.id)))
+            svc.identities.put(id="alice", ref_id="later")  # waits for the first event
+            until(lambda: len(svc.webhooks.deliveries(made.id)) == 2)
     svc.webhooks.update(made.id, status="PAUSED")
-    (paused,) = svc.webhooks.deliveries(made.id)
+    paused, _ = svc.webhooks.deliveries(made.id)
     assert paused.first_attempt_at is not None
     resumed = svc.webhooks.update(made.id, status="ACTIVE")
-    (event,) = svc.webhooks.deliveries(made.id)
+    event, blocked = svc.webhooks.deliveries(made.id)
+    assert (blocked.attempts, blocked.next_attempt_at) == (0, None)
     assert (event.attempts, event.first_attempt_at) == (0, None)
     assert event.next_attempt_at is not None
     assert event.next_attempt_at <= resumed.updated_at

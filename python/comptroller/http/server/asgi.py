@@ -100,6 +100,7 @@ class AsgiCall:
             self._is_chunked = not has_length and request.version != "1.0"
             if self._is_chunked:
                 headers.append((b"transfer-encoding", b"chunked"))
+            request.is_announced = True
             if not connection.keeps_alive(request):
                 headers.append((b"connection", b"close"))
             self.has_started = True

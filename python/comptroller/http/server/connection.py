@@ -440,9 +440,11 @@ class Connection(asyncio.Protocol):
         if before is None or before is request:
             self._refuse(rejection)
         elif before.keep_alive:
-            # A client that does not expect the rejection must not take it for its next response.
             before.keep_alive = False
-            self._rejection = rejection
+            # A client that was told that the connection stays open would take the rejection for
+            # its next response.
+            if not before.is_announced:
+                self._rejection = rejection
 
     def _refuse(self, rejection: _Rejection) -> None:
         """Sends the response to a rejected request, and closes the connection."""

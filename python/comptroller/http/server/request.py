@@ -33,6 +33,7 @@ class Request:
         body: what has arrived of the body, and was not passed on.
         is_complete: whether all of it has arrived.
         keep_alive: whether the connection may have further requests.
+        is_announced: whether the response says if the connection stays open.
     """
 
     began: float
@@ -44,6 +45,7 @@ class Request:
     body = b""
     is_complete = False
     keep_alive = False
+    is_announced = False
 
     @cached_property
     def headers(self) -> list[tuple[bytes, bytes]]:

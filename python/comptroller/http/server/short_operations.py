@@ -130,6 +130,7 @@ class ShortOperations:
         ticket = self._core.submit(self._store, writes.deferred, *parts, keeps_alive, now_s)
         if ticket is None:
             return False
+        request.is_announced = True
         writes.expect(ticket, partial(self._finish, connection, request, ticket))
         return True
 

@@ -53,6 +53,7 @@ struct Store {
           .step();
     };
     while (!is_waiting()) {
+      REQUIRE(lookup.wait_for(std::chrono::milliseconds(10)) == std::future_status::timeout);
     }
     action();
     other->execute("ROLLBACK");
