@@ -82,7 +82,7 @@ void fill(Database& database) {
   });
 }
 
-TEST_CASE("a thread whose caller needs no more ends its statement") {
+TEST_CASE("a thread whose work was stopped ends its statement") {
   const auto database = sqlite::open("", {.is_temporary = true});
   const Lease reader = database->reader();
   std::stop_source end;
@@ -93,7 +93,7 @@ TEST_CASE("a thread whose caller needs no more ends its statement") {
   });
   end.request_stop();
   working.join();
-  CHECK(detail == "the caller needs no more");
+  CHECK(detail == "the caller has stopped this work");
   CHECK(count(*reader) == 0);
 }
 
