@@ -95,6 +95,7 @@ class App:
     Raises:
         InvalidRequest: the service is remote or was not opened as its operator.
         Unusable: the state folder has other keys than the database.
+        Unavailable: the database cannot be reached.
     """
 
     def __init__(
@@ -208,13 +209,11 @@ class App:
         if isinstance(outcome, Error):
             raise outcome
         answer, is_replay = outcome
-        items_alias, extra = self.extras(row)
-        if OUTCOME not in exchange.scope and (row.envelope or items_alias):
-            answer = _core.wrap_answer(answer, row.envelope, items_alias)
+        _, extra = self.extras(row)
         await self._send(exchange, answer, [*(REPLAY_HEADERS if is_replay else []), *extra])
 
     async def _call(self, row: Row, exchange: Exchange) -> Outcome:
-        """Calls the operation of a route."""
+        """Calls the operation of a route; returns its answer in its envelope."""
         operation = description.operations()[row.operation]
         caller = await self._admit(row.operation, exchange)
         require_scope(caller, operation.scope_of(caller.is_operator or row.is_operators))
@@ -232,12 +231,20 @@ class App:
         )
         if operation.is_write:
             exchange.may_be_executed = True
-            return await self.writes.current().call(*request)
-        # A thread would take more time for a short read.
-        short = None if self.reads_in_threads else self.store.call_if_short(*request)
-        if short is None:
-            short = await self._read_in_thread(exchange, partial(self.store.call, *request))
-        return short
+            outcome = await self.writes.current().call(*request)
+            if isinstance(outcome, Error):
+                return outcome
+            answer, is_replay = outcome
+        else:
+            # A thread would take more time for a short read.
+            short = None if self.reads_in_threads else self.store.call_if_short(*request)
+            if short is None:
+                short = await self._read_in_thread(exchange, partial(self.store.call, *request))
+            answer, is_replay = short
+        items_alias, _ = self.extras(row)
+        if row.envelope or items_alias:
+            answer = _core.wrap_answer(answer, row.envelope, items_alias)
+        return answer, is_replay
 
     async def _read_in_thread(
         self, exchange: Exchange, read: Callable[[], tuple[bytes, bool]]

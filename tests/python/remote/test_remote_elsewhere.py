@@ -299,7 +299,7 @@ READ_OF_A_FEED: dict[str, Callable[[comptroller.Service], Iterable[Any]]] = {
     "entries": lambda svc: svc.journal.iter(),
     "most entries": lambda svc: svc.journal.list(limit=1000),
 }
-READ_OF_A_FEED_LATER: dict[str, Callable[[comptroller.AsyncService], AsyncIterator[Any]]] = {
+ASYNC_READ_OF_A_FEED: dict[str, Callable[[comptroller.AsyncService], AsyncIterator[Any]]] = {
     "changes": lambda svc: svc.changes.iter(),
     "followed": lambda svc: svc.changes.follow(),
     "entries": lambda svc: svc.journal.iter(),
@@ -330,14 +330,14 @@ def test_a_page_of_a_feed_that_repeats_its_place_ends_the_iteration(
 
 
 @pytest.mark.parametrize("has_items", [False, True])
-@pytest.mark.parametrize("name", READ_OF_A_FEED_LATER)
+@pytest.mark.parametrize("name", ASYNC_READ_OF_A_FEED)
 def test_a_page_of_a_feed_that_repeats_its_place_ends_the_async_iteration(
     name: str, has_items: bool
 ) -> None:
     there = repeating(name, has_items)
 
     async def read() -> None:
-        async for _ in READ_OF_A_FEED_LATER[name](there.connect_async()):
+        async for _ in ASYNC_READ_OF_A_FEED[name](there.connect_async()):
             pass
 
     with pytest.raises(errors.Unusable, match=FEED_REPEATS):

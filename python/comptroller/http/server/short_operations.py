@@ -157,7 +157,7 @@ class ShortOperations:
             connection.respond(answer)
         else:
             caller = self._bearer.verifier.last_caller(_token(request))
-            connection.pass_on(request, {RATED: True, OUTCOME: answer, CALLER: caller})
+            connection.pass_on(request, {OUTCOME: answer, CALLER: caller})
 
     def set_date(self, line: bytes) -> None:
         """Sets the header line with the date."""
